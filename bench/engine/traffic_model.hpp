@@ -91,7 +91,13 @@ class Source final : public Component<SourceSpec, SourceState> {
     auto const count = stays ? std::min(p.gpus_per_node, p.gpus - first) : p.gpus;
     auto const to = first + draw(random, count);
     Duration const thought{draw(random, static_cast<std::uint32_t>(kLongestThought.count()))};
-    cx.send(read_out, Packet{cx.now() + thought, spec().gpu, spec().index, to, 0}, thought);
+    cx.send(read_out,
+            Packet{.issued = cx.now() + thought,
+                   .from = spec().gpu,
+                   .source = spec().index,
+                   .to = to,
+                   .is_reply = 0},
+            thought);
   }
 
   static std::uint32_t draw(std::uint64_t& s, std::uint32_t range) {  // xorshift64*

@@ -93,11 +93,23 @@ void Config::reject_errors() const {
     Entry const* unknown_table;  // or an empty table
   };
   std::vector<Shown> lines;
-  for (auto const& m : errors_) lines.push_back({m.file, m.line, &m.text, nullptr, nullptr});
+  for (auto const& m : errors_)
+    lines.push_back(
+        {.file = m.file, .line = m.line, .text = &m.text, .unknown_key = nullptr, .unknown_table = nullptr});
   for (auto const& [key, e] : entries_)
-    if (!known.contains(key)) lines.push_back({number_of(e.file), e.line, &key, &e, nullptr});
+    if (!known.contains(key))
+      lines.push_back({.file = number_of(e.file),
+                       .line = e.line,
+                       .text = &key,
+                       .unknown_key = &e,
+                       .unknown_table = nullptr});
   for (auto const& [key, e] : empty_tables_)
-    if (!known_tables.contains(key)) lines.push_back({number_of(e.file), e.line, &key, nullptr, &e});
+    if (!known_tables.contains(key))
+      lines.push_back({.file = number_of(e.file),
+                       .line = e.line,
+                       .text = &key,
+                       .unknown_key = nullptr,
+                       .unknown_table = &e});
   if (lines.empty()) return;
   std::stable_sort(lines.begin(), lines.end(), [](Shown const& a, Shown const& b) {
     return std::pair(a.file, a.line) < std::pair(b.file, b.line);

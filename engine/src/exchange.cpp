@@ -41,7 +41,7 @@ void NeighbourBounds::send(std::vector<Transport::Neighbour>& neighbours, Time f
   }
   for (std::size_t k = 0; k < neighbours.size(); ++k)
     neighbours[k].bound = std::min(first, k == from ? second : least);
-  mine_ = {first, map_.rank(), EventQueue::kNever, std::min(first, least), 0};
+  mine_ = {.first = first, .first_of = map_.rank(), .bound = std::min(first, least)};
   for (auto const mail : mail_) mine_.first = std::min(mine_.first, mail);
 }
 

@@ -67,7 +67,14 @@ Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range
     field = static_cast<Field>(value);
   };
   auto get = [&field] { return to_text(T{field}); };
-  return {std::string(name), kind, get(), limits, std::string(text), std::string(source), set, get};
+  return {.name = std::string(name),
+          .kind = kind,
+          .default_value = get(),
+          .range = limits,
+          .text = std::string(text),
+          .source = std::string(source),
+          .set = set,
+          .get = get};
 }
 
 // The maximum of a TOML integer, so that the resolved configuration reads back.

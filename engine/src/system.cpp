@@ -15,7 +15,13 @@ PortId declare_in(System& system, AnyComponent& component, Handler handler, std:
 }
 
 PortId declare_out(System& system, AnyComponent& component, std::string_view name, bool timer, PortId to) {
-  system.outs_.push_back({component.id(), std::string(name), timer, timer, to, Duration::zero(), nullptr});
+  system.outs_.push_back({.component = component.id(),
+                          .name = std::string(name),
+                          .timer = timer,
+                          .connected = timer,
+                          .to = to,
+                          .latency = Duration::zero(),
+                          .family = nullptr});
   return static_cast<PortId>(system.outs_.size() - 1);
 }
 

@@ -31,7 +31,11 @@ void Transport::Summary::add(Summary const& other) {
   auto const& earlier = std::pair(other.first, other.first_of) < std::pair(first, first_of) ? other : *this;
   auto const& later = &earlier == this ? other : *this;
   auto const next = std::min(earlier.second, later.first);
-  *this = {earlier.first, earlier.first_of, next, std::min(bound, other.bound), flags | other.flags};
+  *this = {.first = earlier.first,
+           .first_of = earlier.first_of,
+           .second = next,
+           .bound = std::min(bound, other.bound),
+           .flags = flags | other.flags};
 }
 
 std::unique_ptr<Transport> make_single_transport() {

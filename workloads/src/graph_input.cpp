@@ -43,8 +43,14 @@ void GraphSpec::describe(ParamTable& t) {
 CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs) {
   CsrGraph graph;
   if (spec.file.empty()) {
-    graph = generate_rmat({spec.rmat.scale, spec.rmat.edge_factor, spec.rmat.a, spec.rmat.b, spec.rmat.c,
-                           spec.rmat.scramble, context.seed, context.limits});
+    graph = generate_rmat({.scale = spec.rmat.scale,
+                           .edge_factor = spec.rmat.edge_factor,
+                           .a = spec.rmat.a,
+                           .b = spec.rmat.b,
+                           .c = spec.rmat.c,
+                           .scramble = spec.rmat.scramble,
+                           .seed = context.seed,
+                           .limits = context.limits});
   } else {
     std::filesystem::path path(spec.file);
     if (path.is_relative() && !context.base_folder.empty()) path = context.base_folder / path;

@@ -18,7 +18,7 @@ Access store(Array array) {
   return {Op::store, array};
 }
 Access at_point(Op op, Array array, std::uint32_t per_point = 1, std::uint32_t number = 0) {
-  return {op, array, Index::point, 0, per_point, number, 0};
+  return {.op = op, .array = array, .index = Index::point, .source_rows = per_point, .row = number};
 }
 
 Phase map(std::uint32_t elements, std::vector<Access> accesses, Work const& work, bool barrier = true) {
@@ -39,7 +39,15 @@ Phase list(Kind kind, std::vector<Access> accesses, bool barrier) {
 // Copies a part of `rows` x `columns` of an array, from (row, column) on, to a separate array.
 Phase part(Array from, std::uint32_t source_rows, std::uint32_t row, std::uint32_t column, Array to,
            std::uint32_t rows, std::uint32_t columns) {
-  return map(rows * columns, {{Op::load, from, Index::window, rows, source_rows, row, column}, store(to)},
+  return map(rows * columns,
+             {{.op = Op::load,
+               .array = from,
+               .index = Index::window,
+               .rows = rows,
+               .source_rows = source_rows,
+               .row = row,
+               .column = column},
+              store(to)},
              kPlace);
 }
 
@@ -67,7 +75,14 @@ Phase read_lines(Array array, std::uint32_t lines, std::uint32_t element_step, s
 void local_sums(std::vector<Phase>& phases, Sizes const& s, Array from, Array to) {
   auto const side = s.pattern(), padded = s.padded(), n = s.offsets();
   phases.push_back(map(padded * padded,
-                       {{Op::load, from, Index::padding, padded, s.area(), side, side}, store(Array::padded)},
+                       {{.op = Op::load,
+                         .array = from,
+                         .index = Index::padding,
+                         .rows = padded,
+                         .source_rows = s.area(),
+                         .row = side,
+                         .column = side},
+                        store(Array::padded)},
                        kPlace));
   phases.push_back(add_up(Array::padded, padded, padded, padded, 1));
   phases.push_back(part(Array::padded, padded, side, 0, Array::padded_low, n, padded));
@@ -124,7 +139,12 @@ std::uint64_t bytes_of(Array array, Sizes const& s) {
 std::vector<Phase> phases_of(std::uint32_t frame, Sizes const& s) {
   auto const side = s.pattern(), n = s.offsets();
   auto const image = [](std::uint32_t rows, std::uint32_t before) {
-    return Access{Op::load, Array::frame, Index::image, rows, 0, before, before};
+    return Access{.op = Op::load,
+                  .array = Array::frame,
+                  .index = Index::image,
+                  .rows = rows,
+                  .row = before,
+                  .column = before};
   };
   // The accesses of the first frame and of every tenth.
   auto const place = [](Op op, bool found, std::uint32_t number, std::uint32_t frames, bool column) {

@@ -67,7 +67,11 @@ class Builder {
                                               : cube_.elements;
     auto const blocks = item == Item::element_corner ? ceil_div(items, kGroup) : ceil_div(items, kBlock);
     now_ = std::make_shared<Program>();
-    now_->shape = {name, blocks, kBlock, registers, shared};
+    now_->shape = {.name = name,
+                   .blocks = blocks,
+                   .threads_per_block = kBlock,
+                   .registers_per_thread = registers,
+                   .shared_bytes_per_block = shared};
     now_->item = item;
     now_->items = items;
     now_->barriers = shared != 0;

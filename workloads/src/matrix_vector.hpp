@@ -43,7 +43,10 @@ struct MatrixVector {
 class MatrixVectorKernel final : public LinearKernel {
  public:
   MatrixVectorKernel(char const* name, std::uint32_t warp_width, MatrixVector const& p)
-      : LinearKernel({name, ceil_div(items_of(p), kBlock), kBlock, p.along == Along::rows ? 14U : 18U, 0},
+      : LinearKernel({.name = name,
+                      .blocks = ceil_div(items_of(p), kBlock),
+                      .threads_per_block = kBlock,
+                      .registers_per_thread = p.along == Along::rows ? 14U : 18U},
                      warp_width, items_of(p)),
         p_(p) {}
 

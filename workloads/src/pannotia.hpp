@@ -87,7 +87,10 @@ class PannotiaProgram {
     if (kernels_.size() == kMax)
       throw UserError(name_ + ": the graph needs more than " + std::to_string(kMax) +
                       " kernel launches, the maximum; use a smaller graph");
-    KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
+    KernelShape shape{.name = std::move(kernel),
+                      .blocks = ceil_div(visit.items(), block_),
+                      .threads_per_block = block_,
+                      .registers_per_thread = registers};
     kernels_.push_back(std::make_unique<ThreadCentric<V>>(std::move(shape), width_, std::move(visit)));
   }
 

@@ -89,9 +89,11 @@ class PropertyGraphProgram {
   void per_thread(std::string kernel, std::uint32_t registers, Visit visit) {
     auto const items = visit.items();
     auto const threads = block_of(items);
-    kernels_.push_back(std::make_unique<ThreadCentric<Visit>>(
-        KernelShape{std::move(kernel), ceil_div(items, threads), threads, registers, 0}, width_,
-        std::move(visit)));
+    kernels_.push_back(std::make_unique<ThreadCentric<Visit>>(KernelShape{.name = std::move(kernel),
+                                                                          .blocks = ceil_div(items, threads),
+                                                                          .threads_per_block = threads,
+                                                                          .registers_per_thread = registers},
+                                                              width_, std::move(visit)));
   }
 
   // One warp per `chunk` items. The grid is GraphBIG's: the blocks for a thread per item, divided by the
@@ -101,8 +103,11 @@ class PropertyGraphProgram {
     auto const items = visit.items();
     auto const threads = block_of(items);
     auto const blocks = ceil_div(ceil_div(items, threads), chunk) * kLogicalWarp;
-    kernels_.push_back(std::make_unique<WarpCentric<Visit>>(
-        KernelShape{std::move(kernel), blocks, threads, registers, 0}, width_, chunk, std::move(visit)));
+    kernels_.push_back(std::make_unique<WarpCentric<Visit>>(KernelShape{.name = std::move(kernel),
+                                                                        .blocks = blocks,
+                                                                        .threads_per_block = threads,
+                                                                        .registers_per_thread = registers},
+                                                            width_, chunk, std::move(visit)));
   }
 
   Workload take();

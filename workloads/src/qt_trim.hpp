@@ -28,7 +28,7 @@ class QtTrim final : public QtKernel {
     std::uint64_t kept = 0;
     std::array<std::uint64_t, 2> at{};
     for (std::size_t i = 0; i < round_.left.size(); i += kQtThreads) {
-      Turn turn{at, kept, 0, false, 0};
+      Turn turn{.start = at, .kept = kept};
       auto const points =
           static_cast<std::uint32_t>(std::min<std::size_t>(kQtThreads, round_.left.size() - i));
       for (std::uint32_t t = 0; t < points; ++t)

@@ -128,7 +128,11 @@ class Builder final : public TraceSink {
 
   void begin_kernel(TraceKernelHeader const& header) override {
     streams_.push_back(header.stream);
-    shape_ = {header.name, 0, header.block_threads, std::max(header.registers, 1U), header.shared_bytes};
+    shape_ = {.name = header.name,
+              .blocks = 0,
+              .threads_per_block = header.block_threads,
+              .registers_per_thread = std::max(header.registers, 1U),
+              .shared_bytes_per_block = header.shared_bytes};
     warps_per_block_ = (header.block_threads + kTraceLanes - 1) / kTraceLanes;
     records_.clear();
     pool_.clear();

@@ -387,8 +387,14 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
         auto& behind = is_small ? next[one.space].next_small : next[one.space].next;
         behind = std::max(behind, units * workloads::kBufferAlignment);
       }
-    all.push_back({listed_ ? one.params.name : workload.name(), &workload, one.space, one.gpu_numbers,
-                   one.sm_numbers, Time{one.params.start}, one.params.repeats, one.params.relaunch});
+    all.push_back({.name = listed_ ? one.params.name : workload.name(),
+                   .workload = &workload,
+                   .space = one.space,
+                   .gpus = one.gpu_numbers,
+                   .sms = one.sm_numbers,
+                   .start = Time{one.params.start},
+                   .repeats = one.params.repeats,
+                   .relaunch = one.params.relaunch});
   }
   std::size_t streams = 0;
   for (auto const& workload : workloads_) streams += workload.streams();

@@ -90,9 +90,13 @@ Progress::Progress(ProgressMode mode, std::ostream& out, bool terminal, WallCloc
   if (!clock) clock = steady_seconds;
   if (!columns) columns = [] { return kColumns; };
   auto const now = clock();
-  impl_ = std::make_unique<Impl>(
-      Impl{out, terminal, std::move(clock), std::move(columns), now, 0, 0, false, nullptr});
-  impl_->next = now + (terminal ? kRedraw : kFirstLine);
+  impl_ = std::make_unique<Impl>(Impl{.out = out,
+                                      .terminal = terminal,
+                                      .clock = std::move(clock),
+                                      .columns = std::move(columns),
+                                      .begin = now,
+                                      .next = now + (terminal ? kRedraw : kFirstLine),
+                                      .log = nullptr});
   if (!terminal) {
     auto sink = std::make_shared<spdlog::sinks::ostream_sink_st>(out, true);
     impl_->log = std::make_shared<spdlog::logger>("farfault", std::move(sink));

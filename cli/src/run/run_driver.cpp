@@ -328,8 +328,11 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
   c.header.components = model_.assembly->system().component_count();
   try {
     auto const position = writer_->position();
-    DriverState state{schedule_.state(), events, position.samples, position.rows,
-                      program_hash(!options_.extensions.empty())};
+    DriverState state{.schedule = schedule_.state(),
+                      .events = events,
+                      .samples = position.samples,
+                      .rows = position.rows,
+                      .program = program_hash(!options_.extensions.empty())};
     Saver saver(c.run);
     saver(state);
     write_checkpoint(options_.checkpoint, std::move(c));
@@ -490,13 +493,13 @@ std::string RunDriver::result_file(std::string const& reason) const {
 }
 
 RunFacts RunDriver::run_facts() const {
-  return {model_.applications.applications(),
-          model_.assembly->instances().size(),
-          model_.assembly->gpus(),
-          model_.assembly->device_names().gpus,
-          model_.machine_config.gpu.clock.clock(),
-          spans_,
-          end_};
+  return {.applications = model_.applications.applications(),
+          .instances = model_.assembly->instances().size(),
+          .gpus = model_.assembly->gpus(),
+          .gpu_names = model_.assembly->device_names().gpus,
+          .clock = model_.machine_config.gpu.clock.clock(),
+          .spans = spans_,
+          .end = end_};
 }
 
 std::string RunDriver::write_end(std::string const& reason, EngineProfile const& profile,

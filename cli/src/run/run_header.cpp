@@ -27,9 +27,12 @@ void add_topology(Model const& model, results::RunHeader& header) {
     row.driver = instances[instance_of[i]].driver->path();
   }
   for (auto const& l : model.machine.links)
-    header.links.push_back({l.a, l.b, std::string(topologies::name_of(l.kind)),
-                            static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
-                            l.backward.bytes_per_second});
+    header.links.push_back({.a = l.a,
+                            .b = l.b,
+                            .kind = std::string(topologies::name_of(l.kind)),
+                            .latency_ps = static_cast<std::uint64_t>(picoseconds(l.latency)),
+                            .forward_bytes_per_s = l.forward.bytes_per_second,
+                            .backward_bytes_per_s = l.backward.bytes_per_second});
 }
 
 // "Farfault run: fir and bfs on 8 GPUs of 2 machines". Names of files would make the digest depend on them.

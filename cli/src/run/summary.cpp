@@ -53,11 +53,19 @@ void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<res
   }
   auto const add = [&](std::string const& scope, std::string const& name, std::uint64_t all,
                        std::uint64_t rest) {
-    rows.push_back({scope, name, "sm_time", "ps", "Simulated time, summed over all SMs", all});
-    rows.push_back(
-        {scope, name, "sm_idle_time", "ps",
-         "SM time without a warp: the part of sm_time outside active_time, the stall times and stopped_time",
-         rest});
+    rows.push_back({.scope = scope,
+                    .name = name,
+                    .metric = "sm_time",
+                    .unit = "ps",
+                    .text = "Simulated time, summed over all SMs",
+                    .value = all});
+    rows.push_back({.scope = scope,
+                    .name = name,
+                    .metric = "sm_idle_time",
+                    .unit = "ps",
+                    .text = "SM time without a warp: the part of sm_time outside active_time, the stall "
+                            "times and stopped_time",
+                    .value = rest});
   };
   add("machine", "machine", std::accumulate(time.begin(), time.end(), std::uint64_t{0}),
       std::accumulate(idle.begin(), idle.end(), std::uint64_t{0}));
@@ -70,12 +78,17 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
   std::vector<results::SummaryRow> rows;
   auto add = [&](std::string const& scope, std::string const& name, std::string const& metric,
                  std::string const& unit, std::string const& text, std::uint64_t value) {
-    rows.push_back({scope, name, metric, unit, text, value});
+    rows.push_back(
+        {.scope = scope, .name = name, .metric = metric, .unit = unit, .text = text, .value = value});
   };
   auto add_stat = [&](std::string const& scope, std::string const& name, std::string_view kind,
                       StatInfo const& stat, std::uint64_t value) {
-    rows.push_back({scope, name, fmt::format("{}_{}", kind, stat.name), std::string(stat.unit),
-                    fmt::format("{} ({}, total)", stat.text, kind), value});
+    rows.push_back({.scope = scope,
+                    .name = name,
+                    .metric = fmt::format("{}_{}", kind, stat.name),
+                    .unit = std::string(stat.unit),
+                    .text = fmt::format("{} ({}, total)", stat.text, kind),
+                    .value = value});
   };
   auto span = [&](std::string const& scope, std::string const& name, Time start, Time end) {
     if (start == Time::max()) start = Time{};

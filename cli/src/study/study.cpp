@@ -132,7 +132,7 @@ class Reader {
   }
 
   StudySetting setting(std::string const& key, toml::node const& node) const {
-    StudySetting s{key, value(node, key), line_of(node), "", {}};
+    StudySetting s{key, value(node, key), line_of(node)};
     auto const* array = node.as_array();
     if (array == nullptr || !array->is_array_of_tables() || !is_plain(key)) return s;
     s.placed_toml = "[";
@@ -147,7 +147,7 @@ class Reader {
       auto const prefix = key + "." + std::to_string(number++) + ".";
       for (auto const& [name, leaf] : leaves(*element.as_table()))
         if (leaf->is_string() || leaf->is_number() || leaf->is_boolean())
-          if (is_plain(name)) s.inner.push_back({prefix + name, value(*leaf, name), line_of(*leaf), "", {}});
+          if (is_plain(name)) s.inner.push_back({prefix + name, value(*leaf, name), line_of(*leaf)});
     }
     s.placed_toml += "]";
     return s;

@@ -97,7 +97,13 @@ void RunTable::set_done(std::size_t run, std::string result, results::SweptRun c
 
 void RunTable::set_failed(std::size_t run, std::string error) {
   auto& row = rows_[run];
-  row = {std::move(row.point), std::move(row.values), State::failed, std::move(error), "", "", {}};
+  row = {.point = std::move(row.point),
+         .values = std::move(row.values),
+         .state = State::failed,
+         .error = std::move(error),
+         .result = "",
+         .digest = "",
+         .figures = {}};
 }
 
 void RunTable::set_as(std::size_t run, std::size_t other) {
@@ -142,8 +148,12 @@ std::vector<std::size_t> RunTable::figures_by_name() const {
 SweepColumn RunTable::parameter_column(std::size_t key, std::size_t step) const {
   auto kind = ValueKind::count;
   for (auto const& row : rows_) kind = std::max(kind, row.values.at(key).kind);
-  SweepColumn column{keys_[key].key,  "parameter", "1",
-                     keys_[key].text, {},          is_reported(keys_[key]) ? "" : kNameKey};
+  SweepColumn column{.name = keys_[key].key,
+                     .role = "parameter",
+                     .unit = "1",
+                     .text = keys_[key].text,
+                     .values = {},
+                     .varies_with = is_reported(keys_[key]) ? "" : kNameKey};
   std::vector<std::string> texts;
   std::vector<std::uint64_t> counts;
   std::vector<double> numbers;
@@ -195,7 +205,8 @@ results::SweepTable RunTable::table(std::size_t seeds) const {
     auto const& f = figures_[figure];
     std::vector<std::uint64_t> values;
     for (auto const& row : rows_) values.push_back(figure_of(row, figure));
-    columns.push_back({f.name, "figure", f.unit, f.text, std::move(values)});
+    columns.push_back(
+        {.name = f.name, .role = "figure", .unit = f.unit, .text = f.text, .values = std::move(values)});
   }
   add_parameters(columns, false, 1);
   if (seeds > 1) table.spread = spread(seeds);
@@ -236,10 +247,21 @@ std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
       largest.push_back(n == 0 ? kNoFigure : high);
     }
     auto const& f = figures_[figure];
-    columns.push_back({f.name + "_mean", "figure", f.unit, f.text + " (mean over the seeds)", means});
-    columns.push_back(
-        {f.name + "_smallest", "figure", f.unit, f.text + " (minimum over the seeds)", smallest});
-    columns.push_back({f.name + "_largest", "figure", f.unit, f.text + " (maximum over the seeds)", largest});
+    columns.push_back({.name = f.name + "_mean",
+                       .role = "figure",
+                       .unit = f.unit,
+                       .text = f.text + " (mean over the seeds)",
+                       .values = means});
+    columns.push_back({.name = f.name + "_smallest",
+                       .role = "figure",
+                       .unit = f.unit,
+                       .text = f.text + " (minimum over the seeds)",
+                       .values = smallest});
+    columns.push_back({.name = f.name + "_largest",
+                       .role = "figure",
+                       .unit = f.unit,
+                       .text = f.text + " (maximum over the seeds)",
+                       .values = largest});
   }
   add_parameters(columns, false, seeds);
   return columns;

@@ -143,7 +143,12 @@ class TraceFile {
       Track track = 0;
       if (shown_[a.sm]) {
         track = lane(a.sm, a.issued, a.ended);
-        slice({track, a.access == Access::read ? "load" : "store", flow[i], i, i}, a.issued, a.ended, false);
+        slice({.track = track,
+               .name = a.access == Access::read ? "load" : "store",
+               .flow = flow[i],
+               .of = i,
+               .access = i},
+              a.issued, a.ended, false);
       }
       for (auto const& span : a.spans) {
         auto const at = places_.of(a, span.place);
@@ -180,7 +185,7 @@ class TraceFile {
         free = lanes.end() - 1;
       }
       free->free_at = to;
-      slice({free->track, {}, 0, kNone, kNone, i}, from, to, false);
+      slice({.track = free->track, .name = {}, .kernel = i}, from, to, false);
     }
   }
 

@@ -32,7 +32,12 @@ std::vector<OutstandingOperation> read_outstanding(ObjectId file) {
   }
   std::vector<OutstandingOperation> all;
   for (std::size_t i = 0; i < operation.size(); ++i)
-    all.push_back({operation[i], name[i], of[i], stream[i], started[i], reached[i]});
+    all.push_back({.operation = operation[i],
+                   .name = name[i],
+                   .of = of[i],
+                   .stream = stream[i],
+                   .started = started[i],
+                   .reached = reached[i]});
   return all;
 }
 

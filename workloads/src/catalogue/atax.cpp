@@ -18,8 +18,13 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
   auto const tmp = layout.add("tmp", 4 * spec.rows);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
-    kernels.push_back(std::make_unique<MatrixVectorKernel>(
-        name, context.warp_width, MatrixVector{a, vector, result, spec.rows, spec.cols, along}));
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(name, context.warp_width,
+                                                           MatrixVector{.matrix = a,
+                                                                        .vector = vector,
+                                                                        .result = result,
+                                                                        .rows = spec.rows,
+                                                                        .cols = spec.cols,
+                                                                        .along = along}));
   };
   product("atax_kernel1", x, tmp, Along::rows);
   product("atax_kernel2", tmp, y, Along::columns);

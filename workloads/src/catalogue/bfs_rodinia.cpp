@@ -142,9 +142,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const block = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, spec.block));
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const add = [&](std::string name, std::uint32_t registers, auto visit) {
-    kernels.push_back(std::make_unique<ThreadCentric<decltype(visit)>>(
-        KernelShape{std::move(name), ceil_div(n, block), block, registers, 0}, context.warp_width,
-        std::move(visit)));
+    kernels.push_back(
+        std::make_unique<ThreadCentric<decltype(visit)>>(KernelShape{.name = std::move(name),
+                                                                     .blocks = ceil_div(n, block),
+                                                                     .threads_per_block = block,
+                                                                     .registers_per_thread = registers},
+                                                         context.warp_width, std::move(visit)));
   };
   for (std::uint32_t l = 0; l <= run->search.depth; ++l) {
     add("kernel_level" + std::to_string(l), 20, Expand{{}, run, l});

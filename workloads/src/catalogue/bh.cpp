@@ -46,7 +46,11 @@ struct Spec {
 
 KernelShape shape_of(char const* name, std::uint64_t items, std::uint32_t block, std::uint32_t registers,
                      std::uint64_t shared = 0) {
-  return {name, ceil_div(items, block), block, registers, shared};
+  return {.name = name,
+          .blocks = ceil_div(items, block),
+          .threads_per_block = block,
+          .registers_per_thread = registers,
+          .shared_bytes_per_block = shared};
 }
 
 class BoundingBox final : public LinearKernel {

@@ -20,8 +20,14 @@ Workload build(MatrixSize const& spec, BuildContext const& context) {
   auto const q = layout.add_result("q", 4 * spec.rows);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
-    kernels.push_back(std::make_unique<MatrixVectorKernel>(
-        name, context.warp_width, MatrixVector{a, vector, result, spec.rows, spec.cols, along, true}));
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(name, context.warp_width,
+                                                           MatrixVector{.matrix = a,
+                                                                        .vector = vector,
+                                                                        .result = result,
+                                                                        .rows = spec.rows,
+                                                                        .cols = spec.cols,
+                                                                        .along = along,
+                                                                        .clears = true}));
   };
   product("bicg_kernel1", r, s, Along::columns);
   product("bicg_kernel2", p, q, Along::rows);

@@ -90,7 +90,11 @@ class ElementKernel : public LinearKernel {
  protected:
   ElementKernel(char const* name, std::uint32_t registers, Spec const& spec, std::uint64_t threads,
                 std::uint32_t warp_width)
-      : LinearKernel({name, threads / spec.block, spec.block, registers, 0}, warp_width, threads) {}
+      : LinearKernel({.name = name,
+                      .blocks = threads / spec.block,
+                      .threads_per_block = spec.block,
+                      .registers_per_thread = registers},
+                     warp_width, threads) {}
 
   // A row of an array with a row per variable, a float per element.
   void row(WarpInstruction& out, Op op, VirtAddr array, std::uint64_t variable, ThreadRange t) const {

@@ -48,12 +48,14 @@ class Pass final : public Kernel {
       : along_rows_(along_rows),
         rows_(along_rows ? 4 : 8),
         across_(along_rows ? kColumns : rows_),
-        shape_{along_rows ? "convolution_rows" : "convolution_columns",
-               image.width * image.height / (kResults * kColumns * rows_), kColumns * rows_,
-               along_rows ? 59U : 43U,
+        shape_{.name = along_rows ? "convolution_rows" : "convolution_columns",
+               .blocks = image.width * image.height / (kResults * kColumns * rows_),
+               .threads_per_block = kColumns * rows_,
+               .registers_per_thread = along_rows ? 59U : 43U,
                // One extra float per column avoids bank conflicts.
-               along_rows ? std::uint64_t{4} * rows_ * kColumns * (kResults + 2)
-                          : std::uint64_t{4} * kColumns * (rows_ * (kResults + 2) + 1)},
+               .shared_bytes_per_block = along_rows
+                                             ? std::uint64_t{4} * rows_ * kColumns * (kResults + 2)
+                                             : std::uint64_t{4} * kColumns * (rows_ * (kResults + 2) + 1)},
         warp_width_(warp_width),
         blocks_x_(image.width / (along_rows ? kResults * kColumns : kColumns)),
         image_(image) {}
@@ -126,10 +128,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const filter = layout.add("filter", 4 * kTaps);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint32_t i = 0; i < spec.iterations; ++i) {
-    kernels.push_back(std::make_unique<Pass>(true, context.warp_width,
-                                             Image{spec.width, spec.height, filter, input, between}));
-    kernels.push_back(std::make_unique<Pass>(false, context.warp_width,
-                                             Image{spec.width, spec.height, filter, between, output}));
+    kernels.push_back(std::make_unique<Pass>(
+        true, context.warp_width,
+        Image{.width = spec.width, .height = spec.height, .filter = filter, .from = input, .to = between}));
+    kernels.push_back(std::make_unique<Pass>(
+        false, context.warp_width,
+        Image{.width = spec.width, .height = spec.height, .filter = filter, .from = between, .to = output}));
   }
   std::vector<Operation> operations{Operation::copy_to_gpus(filter, 4 * kTaps),
                                     Operation::copy_to_gpus(input, bytes)};

@@ -142,10 +142,18 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const part_bytes = spec.bytes.bytes / spec.parts;
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const add = [&](char const* name, std::uint64_t chunk_bytes, std::uint32_t accesses, bool everyone) {
-    Division const division{spec.parts, part_bytes / chunk_bytes, spec.pattern, spec.from, spec.to, everyone};
+    Division const division{.parts = spec.parts,
+                            .chunks = part_bytes / chunk_bytes,
+                            .pattern = spec.pattern,
+                            .from = spec.from,
+                            .to = spec.to,
+                            .everyone = everyone};
     auto const warps_per_block = spec.block / context.warp_width;
     auto const per_part = ceil_div(division.accesses_of_part(), std::uint64_t{warps_per_block} * accesses);
-    kernels.push_back(std::make_unique<Exchange>(KernelShape{name, per_part * spec.parts, spec.block, 24, 0},
+    kernels.push_back(std::make_unique<Exchange>(KernelShape{.name = name,
+                                                             .blocks = per_part * spec.parts,
+                                                             .threads_per_block = spec.block,
+                                                             .registers_per_thread = 24},
                                                  context.warp_width, division, per_part, accesses, spec, base,
                                                  chunk_bytes));
   };

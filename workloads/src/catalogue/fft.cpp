@@ -67,7 +67,11 @@ constexpr std::uint64_t kStageCount = sizeof(kStages) / sizeof(kStages[0]);
 class Fft512 final : public LinearKernel {
  public:
   Fft512(std::uint64_t transforms, bool inverse, std::uint32_t warp_width, VirtAddr work)
-      : LinearKernel({inverse ? "ifft1d_512" : "fft1d_512", transforms, kThreads, 40, 8 * 8 * 9 * 4},
+      : LinearKernel({.name = inverse ? "ifft1d_512" : "fft1d_512",
+                      .blocks = transforms,
+                      .threads_per_block = kThreads,
+                      .registers_per_thread = 40,
+                      .shared_bytes_per_block = 8 * 8 * 9 * 4},
                      warp_width, transforms * kThreads),
         work_(work) {}
 

@@ -314,12 +314,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.cols % 2 != 0) throw ParameterError("cols", spec.cols, "must be even");
   if (spec.bins % 4 != 0) throw ParameterError("bins", spec.bins, "must be a multiple of 4");
   auto image = std::make_shared<Image>();
-  image->input = {spec.rows,
-                  spec.cols,
-                  spec.bins,
-                  spec.spread,
-                  static_cast<std::uint64_t>(spec.scattered * 4294967296.0),
-                  context.seed};
+  image->input = {.rows = spec.rows,
+                  .cols = spec.cols,
+                  .bins = spec.bins,
+                  .spread = spec.spread,
+                  .scattered = static_cast<std::uint64_t>(spec.scattered * 4294967296.0),
+                  .seed = context.seed};
   image->pixels = histogram_pixels(image->input);
   BufferLayout layout(context.buffers);
   auto const pixels = ceil_div(spec.rows, kRows) * kRows * spec.cols;

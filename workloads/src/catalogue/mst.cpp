@@ -196,8 +196,10 @@ class Scan final : public LinearKernel {
     char const* const names[] = {"dfindelemin", "dfindelemin2", "verify_min_elem"};
     std::uint32_t const registers[] = {42, 34, 40};
     auto const i = static_cast<std::size_t>(stage);
-    return {std::string(names[i]) + "_round" + std::to_string(round), ceil_div(vertices, kBlock), kBlock,
-            registers[i], 0};
+    return {.name = std::string(names[i]) + "_round" + std::to_string(round),
+            .blocks = ceil_div(vertices, kBlock),
+            .threads_per_block = kBlock,
+            .registers_per_thread = registers[i]};
   }
 
   std::uint64_t warps_per_block() const { return ceil_div(kBlock, warp_width()); }
@@ -318,9 +320,11 @@ class JoinKernel final : public LinearKernel {
  public:
   JoinKernel(bool finds, std::uint32_t warp_width, std::shared_ptr<Run const> run, std::size_t round,
              std::size_t pass)
-      : LinearKernel({std::string(finds ? "dfindcompmintwo_find" : "dfindcompmintwo_unify") + "_round" +
-                          std::to_string(round),
-                      ceil_div(run->csr.vertices, kJoinBlock), kJoinBlock, 25, 0},
+      : LinearKernel({.name = std::string(finds ? "dfindcompmintwo_find" : "dfindcompmintwo_unify") +
+                              "_round" + std::to_string(round),
+                      .blocks = ceil_div(run->csr.vertices, kJoinBlock),
+                      .threads_per_block = kJoinBlock,
+                      .registers_per_thread = 25},
                      warp_width, run->csr.vertices),
         finds_(finds),
         run_(std::move(run)),
@@ -447,8 +451,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const width = context.warp_width;
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const per_vertex = [&](std::string name, std::uint32_t registers, auto visit) {
-    kernels.push_back(std::make_unique<ThreadCentric<decltype(visit)>>(
-        KernelShape{std::move(name), ceil_div(n, kBlock), kBlock, registers, 0}, width, std::move(visit)));
+    kernels.push_back(
+        std::make_unique<ThreadCentric<decltype(visit)>>(KernelShape{.name = std::move(name),
+                                                                     .blocks = ceil_div(n, kBlock),
+                                                                     .threads_per_block = kBlock,
+                                                                     .registers_per_thread = registers},
+                                                         width, std::move(visit)));
   };
   per_vertex("dinitcs", 12, InitializeTrees{{}, run});
   for (std::size_t r = 0; r < run->forest.rounds.size(); ++r) {

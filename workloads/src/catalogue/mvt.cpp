@@ -30,8 +30,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const y2 = layout.add("y2", 4 * n);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
-    kernels.push_back(std::make_unique<MatrixVectorKernel>(name, context.warp_width,
-                                                           MatrixVector{a, vector, result, n, n, along}));
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(
+        name, context.warp_width,
+        MatrixVector{.matrix = a, .vector = vector, .result = result, .rows = n, .cols = n, .along = along}));
   };
   product("mvt_kernel1", y1, x1, Along::rows);
   product("mvt_kernel2", y2, x2, Along::columns);

@@ -59,7 +59,10 @@ class NeuralLayer final : public Kernel {
   NeuralLayer(Layer const& layer, std::uint64_t images, std::uint32_t warp_width, VirtAddr table,
               VirtAddr weights, VirtAddr in, VirtAddr out)
       : layer_(layer),
-        shape_{layer.name, images * layer.blocks, layer.side * layer.side, layer.registers, 0},
+        shape_{.name = layer.name,
+               .blocks = images * layer.blocks,
+               .threads_per_block = layer.side * layer.side,
+               .registers_per_thread = layer.registers},
         warp_width_(warp_width),
         table_(table),
         weights_(weights),

@@ -43,9 +43,11 @@ class AntiDiagonal final : public Kernel {
   // The tiles whose row and column numbers add up to `number`.
   AntiDiagonal(Matrices matrices, std::uint64_t number)
       : grows_(number < matrices.tiles),
-        shape_{grows_ ? "needle_cuda_shared_1" : "needle_cuda_shared_2",
-               grows_ ? number + 1 : 2 * matrices.tiles - 1 - number, kTile, 54,
-               4 * ((kTile + 1) * (kTile + 1) + std::uint64_t{kTile} * kTile)},
+        shape_{.name = grows_ ? "needle_cuda_shared_1" : "needle_cuda_shared_2",
+               .blocks = grows_ ? number + 1 : 2 * matrices.tiles - 1 - number,
+               .threads_per_block = kTile,
+               .registers_per_thread = 54,
+               .shared_bytes_per_block = 4 * ((kTile + 1) * (kTile + 1) + std::uint64_t{kTile} * kTile)},
         matrices_(matrices),
         number_(number) {}
 

@@ -16,6 +16,7 @@
 // from shared memory once, before the loop. The 24 reads of a turn are assumed to be outstanding together.
 // Registers are from nvcc 13.0 -O3 for sm_75, with a texture object instead of the texture reference.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -153,8 +154,8 @@ class Sad4 final : public Kernel {
 
 // The rows of sums that a thread adds, two above two, and the addresses of its results.
 struct Four {
-  VirtAddr read[4];
-  VirtAddr write[5];
+  std::array<VirtAddr, 4> read;
+  std::array<VirtAddr, 5> write;
 };
 
 // 32 adjacent threads process the words of four rows of sums.
@@ -210,8 +211,9 @@ class Sad8 final : public LargerSad {
     auto const x = quarter % 2, y = quarter / 2;
     auto const in = frames_.row(25, mb, 16, 8 * y + 2 * x);
     auto const tall = frames_.row(17, mb, 8, 4 * y + 2 * x), wide = frames_.row(9, mb, 8, 4 * y + x);
-    return {{in, in + 2 * kRow, in + 8 * kRow, in + 10 * kRow},
-            {tall, tall + 2 * kRow, wide, wide + 4 * kRow, frames_.row(5, mb, 4, 2 * y + x)}};
+    return {
+        .read = std::array{in, in + 2 * kRow, in + 8 * kRow, in + 10 * kRow},
+        .write = std::array{tall, tall + 2 * kRow, wide, wide + 4 * kRow, frames_.row(5, mb, 4, 2 * y + x)}};
   }
 };
 
@@ -224,8 +226,8 @@ class Sad16 final : public LargerSad {
   Four rows(std::uint64_t mb, std::uint32_t) const override {
     auto const in = frames_.row(5, mb, 4, 0);
     auto const tall = frames_.row(3, mb, 2, 0), wide = frames_.row(1, mb, 2, 0);
-    return {{in, in + 2 * kRow, in + 4 * kRow, in + 6 * kRow},
-            {tall, tall + 2 * kRow, wide, wide + 2 * kRow, frames_.row(0, mb, 1, 0)}};
+    return {.read = std::array{in, in + 2 * kRow, in + 4 * kRow, in + 6 * kRow},
+            .write = std::array{tall, tall + 2 * kRow, wide, wide + 2 * kRow, frames_.row(0, mb, 1, 0)}};
   }
 };
 
@@ -234,7 +236,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (value % 16 != 0)
       throw ParameterError(name, value, "must be a multiple of 16, the side of a macroblock");
   BufferLayout layout(context.buffers);
-  Frames frames{spec.width, spec.height, 0, 0, 0};
+  Frames frames{.width = spec.width, .height = spec.height, .current = 0, .reference = 0, .sums = 0};
   frames.current = layout.add("current", 2 * spec.width * spec.height);
   frames.reference = layout.add("reference", 2 * spec.width * spec.height);
   frames.sums = layout.add_result("sums", 2 * kRow * kBlocksOfPixels * frames.macroblocks());

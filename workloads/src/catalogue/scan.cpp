@@ -220,7 +220,11 @@ Workload build(Spec const& spec, BuildContext const& context) {
   std::vector<Operation> operations;
   auto const width = context.warp_width;
   for (auto const& element : element_sizes(spec.precision)) {
-    Arrays arrays{spec.size.bytes / element.bytes, element.bytes, 0, 0, 0};
+    Arrays arrays{.elements = spec.size.bytes / element.bytes,
+                  .element_bytes = element.bytes,
+                  .in = 0,
+                  .out = 0,
+                  .sums = 0};
     arrays.in = layout.add(std::string("input") + element.suffix, spec.size.bytes);
     arrays.out = layout.add_result(std::string("output") + element.suffix, spec.size.bytes);
     arrays.sums = layout.add_result(std::string("block_sums") + element.suffix,

@@ -71,7 +71,11 @@ bool begin(std::uint64_t& step, std::uint32_t arguments, std::uint32_t lanes, Wa
 
 KernelShape shape_of(char const* name, std::uint64_t items, std::uint32_t registers,
                      std::uint64_t shared = 0) {
-  return {name, ceil_div(items, kBlock), kBlock, registers, shared};
+  return {.name = name,
+          .blocks = ceil_div(items, kBlock),
+          .threads_per_block = kBlock,
+          .registers_per_thread = registers,
+          .shared_bytes_per_block = shared};
 }
 
 // `extract` and `compress`: each pixel in place.

@@ -25,12 +25,12 @@ std::vector<std::string> change_cells(PairExplanation const& e, std::string cons
                                       std::int64_t ps) {
   auto const share =
       e.change_ps == 0 ? 0.0 : std::abs(static_cast<double>(ps) / static_cast<double>(e.change_ps));
-  return {shown(name),
-          figure_text(a, "ps"),
-          figure_text(b, "ps"),
-          signed_time(ps),
-          share_of_change(ps, e.change_ps),
-          fmt::format("{:.4f}", share)};
+  return std::vector<std::string>{shown(name),
+                                  figure_text(a, "ps"),
+                                  figure_text(b, "ps"),
+                                  signed_time(ps),
+                                  share_of_change(ps, e.change_ps),
+                                  fmt::format("{:.4f}", share)};
 }
 
 std::string parts_of_end(PairExplanation const& e) {

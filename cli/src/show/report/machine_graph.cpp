@@ -64,8 +64,11 @@ Groups group_nodes(Json const& nodes) {
     auto const [found, is_new] = known.emplace(key, g.groups.size());
     auto const& shown_name = !one_by_one && by_machine ? machine : name;
     if (is_new)
-      g.groups.push_back(
-          {!one_by_one && by_machine ? "machine" : kind, shown_name, shown_name, {}, {}, 0, 0});
+      g.groups.push_back({.kind = !one_by_one && by_machine ? "machine" : kind,
+                          .first = shown_name,
+                          .last = shown_name,
+                          .kinds = {},
+                          .gpus = {}});
     auto& group = g.groups[found->second];
     group.last = shown_name;
     ++group.kinds[kind];

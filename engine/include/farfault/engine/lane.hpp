@@ -30,7 +30,8 @@ struct Mailbox {
   // The caller writes the payload.
   Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
     if (when < earliest) earliest = when;
-    return events.emplace_back(Event{when, sequence, to, from, {}});
+    return events.emplace_back(
+        Event{.when = when, .sequence = sequence, .to = to, .from = from, .payload = {}});
   }
   void clear() {
     events.clear();

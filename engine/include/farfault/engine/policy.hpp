@@ -157,8 +157,11 @@ class Policies {
   template <class I>
   Policies& more(std::string const& name, std::string const& text,
                  std::shared_ptr<PolicyMaker<I> const> maker) {
-    added_.push_back({std::type_index(typeid(I)), name, text, std::static_pointer_cast<void const>(maker),
-                      &detail::policy_names<I>});
+    added_.push_back({.interface = std::type_index(typeid(I)),
+                      .name = name,
+                      .text = text,
+                      .maker = std::static_pointer_cast<void const>(maker),
+                      .names = &detail::policy_names<I>});
     return *this;
   }
 

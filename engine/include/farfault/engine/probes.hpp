@@ -77,13 +77,25 @@ struct Stat {
   static constexpr Stat of_histogram(std::string_view name, std::string_view unit, std::string_view text,
                                      Of /*of*/) {
     using Kind = std::remove_cvref_t<std::invoke_result_t<Of, State const&>>;
-    Stat s{name, unit, text, StatKind::histogram, nullptr, Kind::kBins, [](State const& state) {
-             return std::span<std::uint64_t const>(Of{}(state).bins);
-           }};
-    s.first_octave = Kind::kFirst;
-    return s;
+    return {.name = name,
+            .unit = unit,
+            .text = text,
+            .kind = StatKind::histogram,
+            .value = nullptr,
+            .bins = Kind::kBins,
+            .histogram = [](State const& state) { return std::span<std::uint64_t const>(Of{}(state).bins); },
+            .first_octave = Kind::kFirst};
   }
-  StatInfo info() const { return {name, unit, text, kind, bins, summed, in_summary, first_octave}; }
+  StatInfo info() const {
+    return {.name = name,
+            .unit = unit,
+            .text = text,
+            .kind = kind,
+            .bins = bins,
+            .summed = summed,
+            .in_summary = in_summary,
+            .first_octave = first_octave};
+  }
   constexpr Stat stored_summed() const {
     auto s = *this;
     s.summed = true;

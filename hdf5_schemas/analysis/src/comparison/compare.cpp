@@ -58,8 +58,13 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
     for (auto const& row : runs[i].summary) {
       auto const [at, is_new] = known.try_emplace({row.scope, row.name, row.metric}, all.size());
       if (is_new)
-        all.push_back({row.scope, row.name, row.metric, row.unit, row.text,
-                       std::vector<std::optional<std::uint64_t>>(runs.size()), 0, std::nullopt});
+        all.push_back({.scope = row.scope,
+                       .name = row.name,
+                       .metric = row.metric,
+                       .unit = row.unit,
+                       .text = row.text,
+                       .values = std::vector<std::optional<std::uint64_t>>(runs.size()),
+                       .end_ps = std::nullopt});
       all[at->second].values[i] = row.value;
     }
   return all;
@@ -131,7 +136,11 @@ RunsCompared compare(std::vector<std::string> const& paths) {
   for (auto const& path : paths) {
     check_readable(path);
     auto const& s = read.emplace_back(read_summary(path));
-    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, s.commit, false});
+    c.runs.push_back({.path = path,
+                      .digest = s.result_digest,
+                      .end_reason = s.end_reason,
+                      .farfault_version = s.farfault_version,
+                      .commit = s.commit});
   }
   auto figures = figures_of(read);
   c.figures_in_all = figures.size();

@@ -14,8 +14,13 @@ namespace farfault::analysis {
 namespace {
 
 PairedRun paired(RunFigures const& run) {
-  return {run.path, run.end_reason,       run.farfault_version, run.commit,
-          run.end,  run.on_gpus().size(), run.timeline.launches};
+  return {.path = run.path,
+          .end_reason = run.end_reason,
+          .farfault_version = run.farfault_version,
+          .commit = run.commit,
+          .end_ps = run.end,
+          .on_gpus_ps = run.on_gpus().size(),
+          .launches = run.timeline.launches};
 }
 
 // A run that was stopped did not do all of its work.

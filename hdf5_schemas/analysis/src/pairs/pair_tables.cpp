@@ -88,8 +88,11 @@ void add_sources(PairModel const& pair, PairExplanation& e) {
       {"fault_translations", "page faults", {"sm_time_in_fault"}}};
   auto const sums = by_stage(pair);
   for (auto const& s : sources)
-    e.sources.push_back({s.count, s.what, pair.sms_a.gpu.at(s.count).size(),
-                         pair.sms_b.gpu.at(s.count).size(), sum_at(sums, s.stages).value()});
+    e.sources.push_back({.name = s.count,
+                         .what = s.what,
+                         .a = pair.sms_a.gpu.at(s.count).size(),
+                         .b = pair.sms_b.gpu.at(s.count).size(),
+                         .ps = sum_at(sums, s.stages).value()});
 }
 
 void add_resources(PairModel const& pair, PairExplanation& e) {
@@ -98,8 +101,13 @@ void add_resources(PairModel const& pair, PairExplanation& e) {
     auto const a = std::ranges::find(pair.a.resources, b.what, &Resource::what);
     if (a == pair.a.resources.end() || a->busy == b.busy) continue;
     auto const ps = sum_at(sums, b.stages);
-    e.resources.push_back(
-        {b.what, a->name, b.name, {a->busy, b.busy}, {a->waited, b.waited}, ps.value(), pair.matters(ps)});
+    e.resources.push_back({.what = b.what,
+                           .a_name = a->name,
+                           .b_name = b.name,
+                           .busy = {a->busy, b.busy},
+                           .max = {a->waited, b.waited},
+                           .ps = ps.value(),
+                           .matters = pair.matters(ps)});
   }
   std::ranges::stable_sort(e.resources, std::ranges::greater(),
                            [](ResourceChange const& r) { return std::abs(r.busy.b - r.busy.a); });

@@ -51,12 +51,12 @@ std::optional<Saturation> saturation_of(RunFigures const& a, RunFigures const& b
     auto const busy = std::min(of_a->busy, of_b->busy);
     if (busy < highest || (found && busy == highest)) continue;
     highest = busy;
-    found = Saturation{&kind,
-                       a.end > b.end ? of_a->name : of_b->name,
-                       busy_time(*of_a, a),
-                       busy_time(*of_b, b),
-                       units_of(kind, a),
-                       units_of(kind, b)};
+    found = Saturation{.kind = &kind,
+                       .name = a.end > b.end ? of_a->name : of_b->name,
+                       .busy_a = busy_time(*of_a, a),
+                       .busy_b = busy_time(*of_b, b),
+                       .units_a = units_of(kind, a),
+                       .units_b = units_of(kind, b)};
   }
   return found;
 }

@@ -7,10 +7,16 @@ namespace farfault::analysis {
 namespace {
 
 StageTerm term_with(StageInfo const& stage, ModelledRun const& a, ModelledRun const& b) {
-  return {stage.cause(),       std::string(stage.what),  stage.per,
-          stage.counts,        a.gpu.at(stage.figure()), b.gpu.at(stage.figure()),
-          stage.visits(a.gpu), stage.visits(b.gpu),      stage.visits(a.gpu),
-          stage.visits(b.gpu)};
+  return {.cause = stage.cause(),
+          .what = std::string(stage.what),
+          .per = stage.per,
+          .counts = stage.counts,
+          .time_a = a.gpu.at(stage.figure()),
+          .time_b = b.gpu.at(stage.figure()),
+          .visits_a = stage.visits(a.gpu),
+          .visits_b = stage.visits(b.gpu),
+          .per_a = stage.visits(a.gpu),
+          .per_b = stage.visits(b.gpu)};
 }
 
 std::string latency_cause(StageInfo const& stage) {

@@ -27,13 +27,13 @@ std::optional<Links> links_in(ObjectId file) {
   if (!has(file, "topology/nodes/name")) return std::nullopt;
   auto const rows = shape_of_dataset(open_dataset(file, folder + "a")).rows();
   auto const column = [&](char const* name) { return words(file, folder + name, rows); };
-  return Links{texts(file, "topology/nodes/name"),
-               texts(file, folder + "kind"),
-               column("a"),
-               column("b"),
-               column("latency_ps"),
-               column("forward_bytes_per_s"),
-               column("backward_bytes_per_s")};
+  return Links{.nodes = texts(file, "topology/nodes/name"),
+               .kinds = texts(file, folder + "kind"),
+               .a = column("a"),
+               .b = column("b"),
+               .latency = column("latency_ps"),
+               .forward = column("forward_bytes_per_s"),
+               .backward = column("backward_bytes_per_s")};
 }
 
 std::string latency_text(std::uint64_t ps) {

@@ -133,7 +133,13 @@ std::string read_data(ObjectId file, std::string const& path, ReportSize const& 
   all["inputs"] = inputs(file);
   all["engine"] = profile(file);
   all["summary"] = machine_figures(file);
-  ReportSource source{file, size, end_of(file, all["summary"]), {}, {}, {}, {}};
+  ReportSource source{.file = file,
+                      .size = size,
+                      .end_ps = end_of(file, all["summary"]),
+                      .nodes = {},
+                      .node_order = {},
+                      .gpus = {},
+                      .links_of = {}};
   all["end_ps"] = source.end_ps;
   add_machine(source, all);
   Clocks clocks;

@@ -209,7 +209,7 @@ Json links_of_gpus(ReportSource const& source, GpuRows const& gpus) {
       auto const [node, is_new] = known.emplace(other, known.size());
       if (is_new) nodes.push_back(shown(other));
       auto const share = std::round(1e4 * static_cast<double>(busy[i]) / end) / 1e4;
-      rows.push_back({gpu, node->second, sends ? 1 : 0, bytes[i], packets[i], share});
+      rows.push_back(Json::array({gpu, node->second, sends ? 1 : 0, bytes[i], packets[i], share}));
     }
   if (rows.empty()) return {};
   return {{"nodes", std::move(nodes)}, {"rows", std::move(rows)}};

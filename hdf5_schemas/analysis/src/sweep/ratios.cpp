@@ -32,14 +32,24 @@ class MeanColumns {
   std::vector<SweepColumn> columns(std::string const& mean, bool with_range) {
     std::vector<SweepColumn> all;
     auto const of = figure_.text + " (geometric mean)";
-    all.push_back({mean, "ratio", "1", of, std::move(means_)});
+    all.push_back({.name = mean, .role = "ratio", .unit = "1", .text = of, .values = std::move(means_)});
     if (with_range) {
-      all.push_back({figure_.name + "_smallest", "ratio", "1", figure_.text + " (minimum over the seeds)",
-                     std::move(smallest_)});
-      all.push_back({figure_.name + "_largest", "ratio", "1", figure_.text + " (maximum over the seeds)",
-                     std::move(largest_)});
+      all.push_back({.name = figure_.name + "_smallest",
+                     .role = "ratio",
+                     .unit = "1",
+                     .text = figure_.text + " (minimum over the seeds)",
+                     .values = std::move(smallest_)});
+      all.push_back({.name = figure_.name + "_largest",
+                     .role = "ratio",
+                     .unit = "1",
+                     .text = figure_.text + " (maximum over the seeds)",
+                     .values = std::move(largest_)});
     }
-    all.push_back({figure_.name + "_error", "", "1", "Why the mean is empty", std::move(reasons_)});
+    all.push_back({.name = figure_.name + "_error",
+                   .role = "",
+                   .unit = "1",
+                   .text = "Why the mean is empty",
+                   .values = std::move(reasons_)});
     return all;
   }
 
@@ -58,7 +68,8 @@ void insert(std::vector<SweepColumn>& columns, std::vector<SweepColumn> added) {
 
 // These rows of a column.
 SweepColumn picked(SweepColumn const& column, std::vector<std::size_t> const& rows) {
-  SweepColumn part{column.name, column.role, column.unit, column.text, {}};
+  SweepColumn part{
+      .name = column.name, .role = column.role, .unit = column.unit, .text = column.text, .values = {}};
   std::visit(
       [&](auto const& values) {
         std::decay_t<decltype(values)> own;
@@ -92,8 +103,13 @@ std::vector<SweepFigure> ratios_of(SweepTable const& table, std::vector<std::str
 }
 
 void add_to_runs(SweepTable& table, SweepFigure const& ratio) {
-  insert(table.runs, {{ratio.name, "ratio", "1", ratio.text, ratio.values},
-                      {ratio.name + "_error", "", "1", "Why the run has no " + ratio.name, ratio.reasons}});
+  insert(table.runs,
+         {{.name = ratio.name, .role = "ratio", .unit = "1", .text = ratio.text, .values = ratio.values},
+          {.name = ratio.name + "_error",
+           .role = "",
+           .unit = "1",
+           .text = "Why the run has no " + ratio.name,
+           .values = ratio.reasons}});
 }
 
 void add_to_spread(SweepTable& table, SweepFigure const& ratio, std::size_t seeds) {
