@@ -50,6 +50,7 @@ class Devices {
   struct ToIommu {
     Down what = Down::move;
     std::uint64_t page = 0, frame = 0, move = 0, step = 0, gpu = 0, kind = 0;
+    bool operator==(ToIommu const&) const = default;
   };
   enum class Up : std::uint64_t { done, fault };
   struct ToDriver {

@@ -23,13 +23,13 @@ struct Machine {
   PlannedPages planned;
 
   Machine(std::array<DeviceId, kPages> const& at, std::uint64_t frames) : homes(at) {
-    spec.params.migrations = 4;
+    spec.params.migrations = kPages;
     spec.params.fault_latency = spec.params.notify_latency = spec.params.allocation_latency =
         Duration::zero();
     spec.page_bits = kPageBits;
     spec.devices = NodeDevices(kGpus);
     spec.frames_per_gpu = frames;
-    spec.frames_of_cpu = kFrames;
+    spec.frames_of_cpu = kPages;
     spec.iommus = kIommus;
     spec.pages_move = true;
     spec.application_of_space = {0};
@@ -60,6 +60,7 @@ struct Machine {
   void with_coalescing(std::string const& page_sizes) {
     spec.frames = PolicyChoice<FrameAllocator>("contiguity_conserving");
     spec.page_sizes = PolicyChoice<PageSizes>(page_sizes);
+    spec.params.migrations = 4;
     spec.coalesces = true;
     spec.moves_to_coalesce = page_sizes == "migrating_coalescer";
     spec.large_size = 1;

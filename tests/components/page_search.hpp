@@ -33,28 +33,26 @@ class BlocksOf final : public Archive {
   Blocks& out_;
 };
 
-// The bytes of block `index` of the first state, at least n: beyond its end, and without a first state,
-// zeros.
+// Blocks of the first state, one after the other. Beyond their end there are zeros.
 class FirstState {
  public:
-  explicit FirstState(Blocks const& blocks) : blocks_(blocks) {}
+  explicit FirstState(Blocks& blocks) : blocks_(blocks) {}
+  // Of the next block, the first n bytes.
   std::byte const* next(std::size_t n) {
-    auto const index = next_++;
-    if (index < blocks_.size() && blocks_[index].size() >= n) return blocks_[index].data();
-    padded_.assign(n, std::byte{});
-    if (index < blocks_.size()) std::ranges::copy(blocks_[index], padded_.begin());
-    return padded_.data();
+    if (next_ == blocks_.size()) blocks_.emplace_back();
+    auto& block = blocks_[next_++];
+    if (block.size() < n) block.resize(n);
+    return block.data();
   }
 
  private:
-  Blocks const& blocks_;
+  Blocks& blocks_;
   std::size_t next_ = 0;
-  std::vector<std::byte> padded_;
 };
 
 class Packer final : public Archive {
  public:
-  Packer(Packed& out, Blocks const& first) : out_(out), first_(first) { out_.clear(); }
+  Packer(Packed& out, Blocks& first) : out_(out), first_(first) { out_.clear(); }
   // Bytes before the last member.
   std::size_t without_last() const { return last_; }
 
@@ -94,7 +92,7 @@ class Packer final : public Archive {
 
 class Unpacker final : public Archive {
  public:
-  Unpacker(Packed const& in, Blocks const& first) : next_(in.data()), first_(first) {}
+  Unpacker(Packed const& in, Blocks& first) : next_(in.data()), first_(first) {}
 
  private:
   void bytes(std::byte* p, std::size_t n) override {

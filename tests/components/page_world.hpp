@@ -200,8 +200,11 @@ class World final : public DriverLinks {
   }
   void answer(std::uint32_t iommu, PageMapped const& m, Duration) override {
     auto const gpu = m.recorder != 0 ? m.recorder - 1U : m.entry;
-    devices_.to_iommus[iommu].push_back(
-        {Devices::Down::answer, m.page - kFirst, m.frame, 0, 0, gpu, static_cast<std::uint64_t>(m.kind)});
+    Devices::ToIommu const answer{
+        Devices::Down::answer, m.page - kFirst, m.frame, 0, 0, gpu, static_cast<std::uint64_t>(m.kind)};
+    // While answers are on their way, batches may repeat them without end: two stand for any number.
+    auto& queue = devices_.to_iommus[iommu];
+    if (!spec_.in_batches || std::ranges::count(queue, answer) < 2) queue.push_back(answer);
   }
   void order_faults(std::uint32_t gpu, FaultOrder const& m) override {
     devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.kind));

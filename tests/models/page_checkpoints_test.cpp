@@ -116,7 +116,7 @@ TEST_CASE("a checkpoint at any step of any transition is continued elsewhere wit
     ModelRun run(story.toml, story.change);
     std::vector<std::pair<Point, std::vector<std::byte>>> saved;
     std::vector<Point> waiting;
-    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{301'000}) {
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{53'000}) {
       see(run.system(), waiting);
       for (auto const& point : waiting)
         if (seen.emplace(point, story.name).second) saved.emplace_back(point, run.engine().save());
