@@ -20,7 +20,7 @@ namespace farfault {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'F', 'F', 'C', 'K', 'P', 'T', '\r', '\n'};
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 
 struct FixedHeader {
   std::array<char, 8> magic = kMagic;

@@ -130,7 +130,8 @@ class Gpu final : public Component<GpuSpec, GpuState> {
       return cx.send(step_done, StepDone{m.move}, spec().times.unmap * 1ns);
     }
     if (device_of(m.frame) == 0) here.push_back(m.page);
-    if (m.step == MoveStep::map) cx.send(step_done, StepDone{m.move}, spec().times.map * 1ns);
+    if (m.step == MoveStep::map || m.step == MoveStep::map_copy)
+      cx.send(step_done, StepDone{m.move}, spec().times.map * 1ns);
   }
   // Each direction copies one page at a time.
   void on_copy(CopyOrder const& m, Cx& cx) const {

@@ -242,7 +242,7 @@ TEST_CASE(
   ScriptBench const b(spec, script);
   std::vector<PageMove> maps, drops;
   for (auto const& r : b.moves->records()) {
-    if (r.message.step == MoveStep::map) maps.push_back(r.message);
+    if (r.message.step == MoveStep::map_copy) maps.push_back(r.message);
     if (r.message.step == MoveStep::drop) drops.push_back(r.message);
   }
   REQUIRE(maps.size() == 2);

@@ -69,7 +69,7 @@ TEST_CASE("batches: one fault is read, serviced, unmapped, copied and replayed w
   CHECK(b.moves->records()[1].message.step == MoveStep::remap);
   CHECK(b.copies->nanoseconds() == Times{worked + 1});
   CHECK(b.mapped->nanoseconds() == Times{40'000 + 1});
-  CHECK(b.mapped->records()[0].message.recorder == 1);
+  CHECK(b.mapped->records()[0].message.gpu == 0);
   CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the beginning and again at the end
   CHECK(b.order(0).kind == FaultOrderKind::drain);
   CHECK(b.order(0).retry == 1);

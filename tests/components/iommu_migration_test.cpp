@@ -73,7 +73,7 @@ PageTable page_on_gpu1() {
 }
 // The driver's response to a fault with the first record.
 constexpr PageMapped responded(std::uint64_t page, PhysAddr frame) {
-  return {page, frame, 0, 0, FaultKind::remote, {}};
+  return {page, frame, 0, 0, FaultKind::remote, kNoGpu};
 }
 constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
   return {page, frame, move, MoveStep::unmap, {}};
@@ -376,8 +376,8 @@ TEST_CASE(
   spec.recorded_by_gpus = 7;
   auto mapped = responded(kGpu1Page, there);
   mapped.entry = 4;
-  mapped.recorder = 3;  // number of GPU 2, plus 1
-  PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 1};
+  mapped.gpu = 2;
+  PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 0};
   MovingBench b(
       spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)},
                           {Time{200ns}, ask(kGpu1Page, 0, 8)},
@@ -422,7 +422,7 @@ TEST_CASE("IOMMU: a GPU that records its faults is invalidated if a replay has s
   auto spec = spec_of(table);
   spec.recorded_by_gpus = 6;
   auto refused = responded(kGpu1Page, kHere);
-  refused.recorder = 3;
+  refused.gpu = 2;
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .mapped = {{Time{900ns}, refused}},
                        .moves = {{Time{1000ns}, unmap(1, kGpu1Page, kHere)}}});

@@ -158,7 +158,7 @@ TEST_CASE("driver: a first remote read unmaps the page, copies it, and leaves pa
   REQUIRE(b.mapped->nanoseconds() == Times{5001});
   CHECK(b.answer(0).kind == FaultKind::copied);
   CHECK(b.answer(0).frame == read_only(physical(1, 0)));
-  CHECK(b.answer(0).recorder == 2);
+  CHECK(b.answer(0).gpu == 1);
   CHECK(b.driver.state().memory.table().find(7)->frame == physical(0, 0));
   CHECK(b.driver.waiting_for().empty());
 }

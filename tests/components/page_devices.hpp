@@ -46,16 +46,15 @@ class Devices {
   struct Gpu {
     std::uint64_t phase = idle, page = 0, writes = 0, frame = kNoFrame;
   };
-  enum class Down : std::uint64_t { move, answer };
+  // placed: the answer to a first touch, on a shorter link, so that it may overtake the others.
+  enum class Down : std::uint64_t { move, answer, placed };
   struct ToIommu {
     Down what = Down::move;
     std::uint64_t page = 0, frame = 0, move = 0, step = 0, gpu = 0, kind = 0;
     bool operator==(ToIommu const&) const = default;
   };
-  enum class Up : std::uint64_t { done, fault };
-  struct ToDriver {
-    Up what = Up::done;
-    std::uint64_t move = 0, page = 0, gpu = 0, kind = 0, writes = 0;
+  struct Fault {
+    std::uint64_t page = 0, kind = 0, writes = 0;
   };
   enum class NoteKind : std::uint64_t { interrupt, entry, drained };
   struct Note {  // of a GPU's fault buffer
@@ -78,8 +77,8 @@ class Devices {
   }
 
   void archive(Archive& a) {
-    a(gpus, tlb, tables, buffers, interrupted, to_iommus, orders, to_driver, notes, copying, draining,
-      contents_, issued, program_runs);
+    a(gpus, tlb, tables, buffers, interrupted, to_iommus, orders, steps_done, faults, notes, copying,
+      draining, contents_, issued, program_runs);
   }
 
   std::uint64_t& contents(PhysAddr frame) {
@@ -100,9 +99,9 @@ class Devices {
     gpus[op.gpu] = {waiting, op.page, op.kind == Request::Kind::write ? std::uint64_t{1} : 0, kNoFrame};
     translate(op.gpu);
   }
-  void at_iommu(std::uint64_t i) {
-    auto const m = take(to_iommus[i], 0);
-    m.what == Down::answer ? answered(i, m) : moved(i, m);
+  void at_iommu(std::uint64_t i, std::size_t index) {
+    auto const m = take(to_iommus[i], index);
+    m.what == Down::move ? moved(i, m) : answered(i, m);
   }
   // The fault buffer of a GPU executes the driver's oldest order.
   void at_gmmu(std::uint64_t g) {
@@ -137,6 +136,13 @@ class Devices {
     contents(c.to) = c.contents;
     return c;
   }
+  // Index of the oldest answer to a first touch that is not the IOMMU's next message; 0: none.
+  std::size_t first_placed(std::uint64_t iommu) const {
+    auto const& queue = to_iommus[iommu];
+    for (std::size_t k = 1; k < queue.size(); ++k)
+      if (queue[k].what == Down::placed && queue[0].what != Down::placed) return k;
+    return 0;
+  }
   template <class T>
   static T take(std::vector<T>& from, std::size_t index) {
     auto const taken = from[index];
@@ -151,8 +157,9 @@ class Devices {
   std::array<std::uint64_t, kGpus> interrupted{};
   // Messages in flight. Each of these lists is in order.
   std::array<std::vector<ToIommu>, kIommus> to_iommus;
-  std::array<std::vector<std::uint64_t>, kGpus> orders;  // FaultOrderKind
-  std::array<std::vector<ToDriver>, kIommus> to_driver;
+  std::array<std::vector<std::uint64_t>, kGpus> orders;        // FaultOrderKind
+  std::array<std::vector<std::uint64_t>, kIommus> steps_done;  // numbers of moves
+  std::array<std::vector<Fault>, kGpus> faults;
   std::array<std::vector<Note>, kGpus> notes;
   // These end in any order.
   std::vector<Copying> copying;
@@ -185,8 +192,7 @@ class Devices {
   void raise(std::uint64_t g, FaultKind kind) {
     auto const& gpu = gpus[g];
     if (!batches_) {
-      to_driver[iommu_of(g)].push_back(
-          {Up::fault, 0, gpu.page, g, static_cast<std::uint64_t>(kind), gpu.writes});
+      faults[g].push_back({gpu.page, static_cast<std::uint64_t>(kind), gpu.writes});
       return;
     }
     buffers[g].push_back({gpu.page, gpu.writes});
@@ -195,9 +201,7 @@ class Devices {
   void note(NoteKind what, std::uint64_t g, Entry const& e, std::uint64_t entries) {
     notes[g].push_back({what, e.page, e.writes, entries});
   }
-  void acknowledge(std::uint64_t iommu, std::uint64_t move) {
-    to_driver[iommu].push_back({Up::done, move, 0, 0, 0, 0});
-  }
+  void acknowledge(std::uint64_t iommu, std::uint64_t move) { steps_done[iommu].push_back(move); }
   void answered(std::uint64_t i, ToIommu const& m) {
     auto& gpu = gpus[m.gpu];
     bool const waits = gpu.phase == waiting && gpu.page == m.page;
@@ -230,10 +234,10 @@ class Devices {
         known = m.frame;
         return;
       case MoveStep::map:
-        if (!is_read_only(m.frame))
-          known = m.frame;
-        else if (holder_below)
-          tlb[holder][m.page] = m.frame;  // a copy, which only its GPU knows
+        known = m.frame;
+        return acknowledge(i, m.move);
+      case MoveStep::map_copy:
+        if (holder_below) tlb[holder][m.page] = m.frame;
         return acknowledge(i, m.move);
       case MoveStep::drop:
         if (!holder_below) return acknowledge(i, m.move);

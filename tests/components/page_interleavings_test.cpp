@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "choices.hpp"
 #include "page_machines.hpp"
 
 namespace page_interleavings_test {
@@ -40,10 +41,13 @@ struct Setup {
 std::vector<Setup> setups_for(Changes const& all) {
   if (std::ranges::any_of(all, is_of_sizes))
     return {{"", "in_place_coalescer", 4}, {"", "migrating_coalescer", 4}};
-  if (has(all, Change::evict_home))
-    return {{"page", "", 1}, {"batch", "", 1}, {"batch_flush", "", 1}, {"once", "", 1}};
-  return {{"", "", 1},    {"", "", 2}, {"page", "", 1}, {"batch", "", 1}, {"batch_flush", "", 1},
-          {"once", "", 1}};
+  std::vector<Setup> setups;
+  for (auto const& replay : test::names_of_known<FaultReplay>())
+    if (PolicyChoice<FaultReplay>(replay).facts().in_batches) setups.push_back({replay, "", 1});
+  if (has(all, Change::evict_home)) return setups;
+  setups.push_back({"", "", 1});
+  setups.push_back({"", "", 2});
+  return setups;
 }
 
 // Change i is of page pages[i].

@@ -53,7 +53,18 @@ class World final : public DriverLinks {
   // An event that may happen next. An acknowledgement that is not the last one of its step changes a counter
   // and nothing else, so its order with other events makes no difference: it happens first.
   struct Event {
-    enum class Kind : std::uint8_t { issue, to_iommu, order, to_driver, note, drain, copied, complete };
+    enum class Kind : std::uint8_t {
+      issue,
+      to_iommu,
+      placed,
+      order,
+      step_done,
+      fault,
+      note,
+      drain,
+      copied,
+      complete,
+    };
     Kind kind;
     std::uint8_t index;
     std::uint8_t gpu = 0;
@@ -66,10 +77,9 @@ class World final : public DriverLinks {
     };
     auto const& d = devices_;
     for (std::uint64_t i = 0; i < kIommus; ++i) {
-      if (d.to_driver[i].empty()) continue;
-      auto const& m = d.to_driver[i].front();
-      if (m.what != Devices::Up::done || state_.transitions.pages()[m.move].awaited == 1) continue;
-      add(K::to_driver, i);
+      if (d.steps_done[i].empty() || state_.transitions.pages()[d.steps_done[i].front()].awaited == 1)
+        continue;
+      add(K::step_done, i);
       return all;
     }
     for (std::uint64_t i = 0; i < requests_.size(); ++i) {
@@ -79,8 +89,9 @@ class World final : public DriverLinks {
     }
     for (std::uint64_t i = 0; i < kIommus; ++i) {
       if (!d.to_iommus[i].empty()) add(K::to_iommu, i);
-      if (!d.to_driver[i].empty()) add(K::to_driver, i);
+      if (!d.steps_done[i].empty()) add(K::step_done, i);
     }
+    if (d.first_placed(0) != 0) add(K::placed, 0);
     for (std::uint64_t i = 0; i < d.draining.size(); ++i)
       for (std::uint64_t g = 0; g < kGpus; ++g) {
         bool const used = d.gpus[g].phase == Devices::using_frame && d.gpus[g].page == d.draining[i].page;
@@ -89,6 +100,7 @@ class World final : public DriverLinks {
     for (std::uint64_t i = 0; i < d.copying.size(); ++i) add(K::copied, i);
     for (std::uint64_t g = 0; g < kGpus; ++g) {
       if (!d.orders[g].empty()) add(K::order, g);
+      if (!d.faults[g].empty()) add(K::fault, g);
       if (!d.notes[g].empty()) add(K::note, g);
       if (d.gpus[g].phase == Devices::using_frame) add(K::complete, g);
     }
@@ -103,13 +115,21 @@ class World final : public DriverLinks {
         issue(requests_[e.index]);
         break;
       case Event::Kind::to_iommu:
-        d.at_iommu(e.index);
+        d.at_iommu(e.index, 0);
+        break;
+      case Event::Kind::placed:
+        d.at_iommu(0, d.first_placed(0));
         break;
       case Event::Kind::order:
         d.at_gmmu(e.index);
         break;
-      case Event::Kind::to_driver:
-        at_driver(e.index, Devices::take(d.to_driver[e.index], 0));
+      case Event::Kind::step_done: {
+        auto const move = static_cast<std::uint32_t>(Devices::take(d.steps_done[e.index], 0));
+        turn([&](DriverTurn& t) { t.step_done({move}); });
+        break;
+      }
+      case Event::Kind::fault:
+        faulted(e.index, Devices::take(d.faults[e.index], 0));
         break;
       case Event::Kind::note:
         noted(e.index, Devices::take(d.notes[e.index], 0));
@@ -199,9 +219,15 @@ class World final : public DriverLinks {
     devices_.copying.push_back({m.tag, m.from, m.to, devices_.contents(m.from)});
   }
   void answer(std::uint32_t iommu, PageMapped const& m, Duration) override {
-    auto const gpu = m.recorder != 0 ? m.recorder - 1U : m.entry;
-    Devices::ToIommu const answer{
-        Devices::Down::answer, m.page - kFirst, m.frame, 0, 0, gpu, static_cast<std::uint64_t>(m.kind)};
+    auto const gpu = m.gpu != kNoGpu ? m.gpu : m.entry;
+    bool const is_placed = iommu == 0 && m.kind == FaultKind::not_mapped;
+    Devices::ToIommu const answer{is_placed ? Devices::Down::placed : Devices::Down::answer,
+                                  m.page - kFirst,
+                                  m.frame,
+                                  0,
+                                  0,
+                                  gpu,
+                                  static_cast<std::uint64_t>(m.kind)};
     // While answers are on their way, batches may repeat them without end: two stand for any number.
     auto& queue = devices_.to_iommus[iommu];
     if (!spec_.in_batches || std::ranges::count(queue, answer) < 2) queue.push_back(answer);
@@ -237,14 +263,12 @@ class World final : public DriverLinks {
       t.s.programs.begin_order({.first = first, .bytes = std::uint64_t{1} << kPageBits, .kind = kind}, t);
     });
   }
-  void at_driver(std::uint64_t iommu, Devices::ToDriver const& m) {
-    if (m.what == Devices::Up::done)
-      return turn([&](DriverTurn& t) { t.step_done({static_cast<std::uint32_t>(m.move)}); });
+  void faulted(std::uint64_t gpu, Devices::Fault const& m) {
     PageFault fault{};
     fault.page = kFirst + m.page;
-    fault.gpu = static_cast<std::uint16_t>(m.gpu);
-    fault.iommu = static_cast<std::uint16_t>(iommu);
-    fault.entry = static_cast<std::uint32_t>(m.gpu);
+    fault.gpu = static_cast<std::uint16_t>(gpu);
+    fault.iommu = static_cast<std::uint16_t>(iommu_of(gpu));
+    fault.entry = static_cast<std::uint32_t>(gpu);
     fault.kind = static_cast<FaultKind>(m.kind);
     fault.access = m.writes != 0 ? Access::write : Access::read;
     turn([&](DriverTurn& t) {

@@ -179,9 +179,9 @@ TEST_CASE("driver: each GPU with a recorded fault is answered, and later ones ta
       {.faults = {{Time{100ns}, kept(0, 5)}, {Time{101ns}, kept(2, 6)}, {Time{102ns}, fault(7, 1, 1, 9)}}});
   CHECK(b.mapped[1]->nanoseconds() == Times{1101, 1101, 1101});
   CHECK(b.mapped[0]->count() == 0);
-  std::vector<std::uint16_t> recorders;
-  for (auto const& r : b.mapped[1]->records()) recorders.push_back(r.message.recorder);
-  CHECK(recorders == std::vector<std::uint16_t>{1, 3, 0});
+  std::vector<std::uint16_t> gpus;
+  for (auto const& r : b.mapped[1]->records()) gpus.push_back(r.message.gpu);
+  CHECK(gpus == std::vector<std::uint16_t>{0, 2, kNoGpu});
   CHECK(b.mapped[1]->records()[1].message.entry == 6);
   CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }

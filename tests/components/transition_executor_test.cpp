@@ -63,7 +63,8 @@ struct Pages {
   std::uint32_t begin(PageInFlight const& p) { return executor.begin(p, now); }
   // Everything that the executor returns until it waits or the transition ends.
   Words run(std::uint32_t number) {
-    static constexpr std::array<char const*, 6> kMessages{"unmap", "flush", "remap", "forget", "map", "drop"};
+    static constexpr std::array<char const*, 7> kMessages{"unmap", "flush",    "remap", "forget",
+                                                          "map",   "map copy", "drop"};
     Words words;
     while (true) {
       auto const action = executor.next(number, memory, now);
@@ -280,7 +281,8 @@ TEST_CASE("a copy of a batch is confirmed read-only on its GPU") {
   auto const number = b.begin(p);
   b.run(number);
   b.acknowledged(number);
-  CHECK(b.copied(number) == Words{"changed to gpu1:0", "remap gpu0:0 read-only", "map gpu1:0 read-only"});
+  CHECK(b.copied(number) ==
+        Words{"changed to gpu1:0", "remap gpu0:0 read-only", "map copy gpu1:0 read-only"});
   CHECK(b.acknowledged(number) == Words{"ended"});
 }
 
@@ -446,6 +448,7 @@ TEST_CASE("data without a page is copied, and its old frame or its unused new fr
   CHECK(b.run(moved) == Words{"copy gpu0:1 to gpu0:2"});
   CHECK(b.copied(moved) == Words{"ended"});
   CHECK(b.free_frames() == Pages::Frames{2, 4, 4, 7});
+  p.transition = Transition::give_back;
   p.from = room;
   p.to = kNoFrame;
   auto const skipped = b.begin(p);

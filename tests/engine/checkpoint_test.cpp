@@ -181,7 +181,7 @@ TEST_CASE("a checkpoint with a different format version is rejected with its ver
   bytes[8] = 77;
   spill(path, bytes);
   CHECK(verdict(path) ==
-        "checkpoint " + path + " has format version 77; this version of farfault reads version 3");
+        "checkpoint " + path + " has format version 77; this version of farfault reads version 4");
 }
 
 TEST_CASE("a file that is not a checkpoint is rejected without reading it") {

@@ -30,12 +30,15 @@ std::string machine(std::string const& more) {
 std::string const kTranspose =
     "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n";
 std::string const kBfs = "workload.name = \"bfs\"\nworkload.bfs.rmat.scale = 9\n";
-std::string const kBatches =
-    "memory.fault_path = \"gpu\"\ndriver.migrations = 64\n"
-    "driver.batch.eviction_unit = \"4KiB\"\ndriver.batch.time = \"2us\"\ndriver.batch.block_time = \"1us\"\n"
-    "driver.batch.first_touch_time = \"2us\"\nmemory.gpu_share = 0.5\n";
+std::string batches(std::string const& eviction_unit) {
+  return "memory.fault_path = \"gpu\"\ndriver.migrations = 64\ndriver.batch.time = \"2us\"\n"
+         "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n"
+         "memory.gpu_share = 0.5\ndriver.batch.eviction_unit = \"" +
+         eviction_unit + "\"\n";
+}
+std::string const kBatches = batches("4KiB");
 std::string const kFromCpu = "memory.placement = \"cpu\"\n";
-std::string const kSoftwareCoherent = "gpu.l2_cache.partitions = 2\n";
+std::string const kSoftwareCoherent = "gpu.l2_cache.partitions = 2\ngpu.l2_cache.miss_path = \"memory\"\n";
 
 struct Story {
   std::string name;
@@ -71,6 +74,14 @@ std::vector<Story> stories() {
       {"batches of copies",
        machine(kBfs + kBatches + kFromCpu +
                "memory.remote_touch = \"duplicate\"\ndriver.batch.replay = \"batch\"\n")},
+      {"batches that evict units of four pages",
+       machine(kTranspose + batches("16KiB") + kSoftwareCoherent + kFromCpu +
+               "memory.remote_touch = \"migrate\"\ndriver.batch.eviction_schedule = \"serialized\"\n"
+               "driver.batch.replay = \"batch\"\n")},
+      {"batches of copies that evict units of four pages",
+       machine(kBfs + batches("16KiB") + kFromCpu +
+               "memory.remote_touch = \"duplicate\"\ndriver.batch.eviction_schedule = \"serialized\"\n"
+               "driver.batch.replay = \"batch\"\n")},
       {"programs", machine(kTranspose + kSoftwareCoherent + "memory.placement = \"interleave\"\n"), programs},
       {"compaction",
        "machine.topology = \"generic\"\nmachine.generic.gpus = 1\nmemory.page_size = \"64KiB\"\ngpu.sms = 4\n"
@@ -116,7 +127,7 @@ TEST_CASE("a checkpoint at any step of any transition is continued elsewhere wit
     ModelRun run(story.toml, story.change);
     std::vector<std::pair<Point, std::vector<std::byte>>> saved;
     std::vector<Point> waiting;
-    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{53'000}) {
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{2'000}) {
       see(run.system(), waiting);
       for (auto const& point : waiting)
         if (seen.emplace(point, story.name).second) saved.emplace_back(point, run.engine().save());

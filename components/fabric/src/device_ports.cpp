@@ -84,7 +84,10 @@ void CpuPort::on_translated(Packet const& m, Cx& cx) const {
 void CpuPort::on_from_driver(Packet const& m, Cx& cx) const {
   auto p = m;
   visit(m, [&](auto const& message) {
-    if constexpr (requires { message.gpu; }) p.route.destination = spec().nodes->of(message.gpu);
+    if constexpr (requires { message.gpu; })
+      p.route.destination = spec().nodes->of(message.gpu);
+    else
+      FF_CHECK(false, path() + ": a message of the driver names no GPU");
   });
   post(p, cx);
 }

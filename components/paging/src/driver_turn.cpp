@@ -49,6 +49,8 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
         if (page.client == PagingClient::batch) s.evictions.left(page.page(), action.device, *this);
         continue;
       case Kind::consent:
+        FF_CHECK(page.client == PagingClient::batch || page.client == PagingClient::evictions,
+                 "a client asked for consent and gives none");
         if (page.client == PagingClient::batch)
           s.batch.ready(page);
         else

@@ -147,11 +147,7 @@ std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
   for (auto p = *unit; p - *unit < pages_of_unit(); ++p) {
     if (!is_local(p, t)) continue;
     PageInFlight page;
-    page.request = {.page = p,
-                    .gpu = device,
-                    .kind = FaultKind::moving,
-                    .recorded_by_gpu = 1,
-                    .application = residency_[gpu].of(p).application};
+    page.request = {.page = p, .gpu = device, .application = residency_[gpu].of(p).application};
     page.from = s.memory.frame_on(p, device);
     page.transition = eviction_of(page.from != s.memory.home(p)->frame);
     page.client = PagingClient::evictions;

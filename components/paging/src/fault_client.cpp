@@ -114,14 +114,13 @@ void FaultClient::answer(PageFault const& m, Duration after, DriverTurn& t) cons
 
 void FaultClient::respond(PageFault const& m, PageTranslation const& to, Duration after,
                           DriverTurn& t) const {
-  auto const recorder = static_cast<std::uint16_t>(m.recorded_by_gpu != 0 ? m.gpu + 1 : 0);
   t.out.answer(m.iommu,
                PageMapped{.page = m.page,
                           .frame = to.frame,
                           .entry = m.entry,
                           .size = to.size,
                           .kind = m.kind,
-                          .recorder = recorder},
+                          .gpu = m.recorded_by_gpu != 0 ? m.gpu : kNoGpu},
                after);
 }
 

@@ -83,8 +83,8 @@ void RelocationClient::begin_page(std::uint32_t gpu, FrameAllocator::Move const&
       !is_unowned && (t.s.transitions.is_in_flight(m.page) || !found || found->frame != p.from);
   p.request.page = stays_out ? FrameAllocator::kUnownedPage : m.page;
   if (is_unowned || stays_out) {
-    p.transition = Transition::refill;
-    if (stays_out) p.from = std::exchange(p.to, kNoFrame);  // its new frame is released
+    p.transition = stays_out ? Transition::give_back : Transition::refill;
+    if (stays_out) p.from = std::exchange(p.to, kNoFrame);
     t.begin(p);
     return;
   }

@@ -94,6 +94,9 @@ TransitionExecutor::Action TransitionExecutor::tell(PageInFlight& p, MoveStep st
 TransitionExecutor::Action TransitionExecutor::next(std::uint32_t number, DriverMemory& memory, Time now) {
   auto& p = pages_[number];
   auto const& row = row_of(p.transition);
+  FF_CHECK(p.step != 0 || p.page() == FrameAllocator::kUnownedPage ||
+               begins_in(p.transition, memory.state_of(p.page())),
+           "a transition began in a state that it does not begin in");
   if (p.awaited == 0 && p.current() == PageStep::flush) p.unmapped = now;
   Action action;
   while (p.awaited == 0) {
@@ -154,6 +157,8 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       if (p.to != kNoFrame) return false;
       auto const device = ends_on_host(p.transition) ? spec_->devices.cpu() : gpu;
       if (memory.pool(device).empty()) {
+        FF_CHECK(p.transition == Transition::move || p.transition == Transition::collapse,
+                 "no frame was free for a page that cannot keep its frame");
         p.to = p.from;
         p.in_place = 1;
         action.kind = Kind::refused;
@@ -197,7 +202,8 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       return true;
     case PageStep::confirm:
       if (p.confirms == 0) return false;
-      action = tell(p, MoveStep::map, adds_copy(p.transition) ? read_only(p.to) : p.to, true);
+      action = adds_copy(p.transition) ? tell(p, MoveStep::map_copy, read_only(p.to), true)
+                                       : tell(p, MoveStep::map, p.to, true);
       return true;
     case PageStep::answer:
       if (p.answers == 0) return false;

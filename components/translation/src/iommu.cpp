@@ -204,6 +204,7 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
     case MoveStep::forget:
       return forget(m, cx);
     case MoveStep::map:
+    case MoveStep::map_copy:
       return map(m, cx);
     case MoveStep::drop:
       return drop(m, cx);
@@ -263,7 +264,7 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
 
 void Iommu::map(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (is_read_only(m.frame)) {
+  if (m.step == MoveStep::map_copy) {
     s.directory.add_holder(m.page, device_of(m.frame));
   } else {
     map_page(m.page, {m.frame, m.size}, s);

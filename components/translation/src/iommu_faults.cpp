@@ -78,10 +78,10 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   bool const copied = m.kind == FaultKind::copied;
   if (!nowhere && !copied) map_page(m.page, {m.frame, m.size}, s);
   if (settled && !copied) s.tlb->fill(m.page, there.to);
-  if (copied) s.directory.add_holder(m.page, m.recorder - 1U);
-  if (m.recorder != 0) {
+  if (copied) s.directory.add_holder(m.page, m.gpu);
+  if (m.gpu != kNoGpu) {
     for (auto const& gpu : spec().gpus)
-      if (gpu.device == m.recorder - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry, cx);
+      if (gpu.device == m.gpu) replay(m.page, there, {gpu.node, gpu.device}, m.entry, cx);
     return;
   }
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
@@ -98,7 +98,7 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
 
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.recorder != 0 || m.kind != FaultKind::not_mapped || spec().replays_first_touches)
+  if (m.gpu != kNoGpu || m.kind != FaultKind::not_mapped || spec().replays_first_touches)
     return end_fault(m, cx);
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
   if (m.frame == kNoFrame) {

@@ -16,31 +16,36 @@ namespace farfault {
 // devices. hosted: resident in the host's memory.
 enum class PageState : std::uint8_t { unmapped, resident, shared, hosted };
 
-// A step marked with (wait) ends when an answer has arrived.
+// After a step marked with (wait), the next step is taken when an answer has arrived. `from` is the frame
+// before the transition, `to` the frame after it.
 enum class PageStep : std::uint8_t {
   end,
-  invalidate,   // informs every IOMMU that translations to the old frame become invalid; the driver's own
-                // table splinters a coalesced page
-  drain,        // (wait) until no IOMMU and no GPU holds a translation to the frame or has an access that
+  invalidate,   // (wait) informs every IOMMU that translations to `from` become invalid, until all have
+                // acknowledged; the driver's own table splinters a coalesced page
+  drain,        // all IOMMUs have: no IOMMU and no GPU holds a translation to `from` or has an access that
                 // used one
-  flush,        // (wait) the GPU that holds the frame writes back and drops its lines; skipped for frames of
-                // the host, and if hardware keeps the partitions of the L2 caches coherent
-  drop_copies,  // frames of copies are released; a copy or the page on the destination becomes the page
+  flush,        // (wait) every IOMMU, until the GPU that holds `from` has written back and dropped its lines;
+                // skipped for frames of the host, and if hardware keeps the L2 partitions coherent
+  drop_copies,  // the frame of one copy on another device than the destination is released; repeated until
+                // there is none, then a copy on the destination, or else the page, is the page
   consent,      // (wait) until the client admits the page; skipped unless the client asks for it
-  hand_over,    // the latest copy becomes the page, if there is one
-  allocate,     // a frame on the destination; skipped if the page has one there; if none is free, the page
-                // keeps its frame
-  copy,         // (wait) the contents, to the new frame; skipped if they are there, or if there are none
-  map,          // in the driver's own table
+  hand_over,    // the latest copy becomes the page, if there is one, and its frame is `to`
+  allocate,     // `to` on the destination, unless the client or an earlier step has given it. If no frame is
+                // free, a page that moves keeps its frame. A page whose contents the host wrote gets a frame
+                // of the host as `from`
+  copy,         // (wait) the contents, from `from` to `to`; skipped if they are there, or if there are none
+  map,          // in the driver's own table, which may then coalesce base pages
   unmap,        // likewise
   add_copy,     // in the driver's list of copies
   drop_copy,    // likewise
-  release,      // the old frame becomes free; skipped if it is also the new one
-  announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if confirmed
+  release,      // `from` becomes free; skipped if there is none, or if it is `to`
+  announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if a later
+                // `confirm` does so
   protect,      // informs every IOMMU that the page's own frame is read-only
-  confirm,      // (wait) informs every IOMMU of the new frame, until their tables contain it; skipped unless
-                // the client asks for it
-  answer,       // the fault is answered with the page's frame; skipped unless the client asks for it
+  confirm,      // (wait) informs every IOMMU of `to`, until their tables contain it, or of a copy there;
+                // skipped unless the client asks for it
+  answer,       // the fault is answered with the frame that the GPU may use: its copy's or the page's;
+                // skipped unless the client asks for it
 };
 inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
 
@@ -57,6 +62,7 @@ enum class Transition : std::uint8_t {
   transfer,
   relocate,
   refill,
+  give_back,
   restore,
 };
 
@@ -71,15 +77,16 @@ struct TransitionRow {
   PageSteps steps;
 };
 
-// evict: `from` may also be shared. transfer: a program copies contents. relocate: to another frame of the
-// same memory, for compaction or coalescing. refill: likewise, of data without a page. restore: a page that
-// has waited for consent keeps its frame.
+// evict: the page may also be shared. transfer: a program copies contents. relocate: to another frame of the
+// same memory, for compaction or coalescing. refill: likewise, of data without a page. give_back: a frame
+// taken for a page that is not relocated after all is released. restore: a page that has waited for consent
+// keeps its frame.
 inline constexpr auto kTransitions = [] {
   using enum PageStep;
   using T = Transition;
   using S = PageState;
   // clang-format off
-  return std::array<TransitionRow, 13>{{
+  return std::array<TransitionRow, 14>{{
       {.transition = T::first_touch, .name = "first touch", .from = S::unmapped, .to = S::resident,
        .steps = PageSteps{consent, allocate, copy, map, release, confirm, answer}},
       {.transition = T::move, .name = "move", .from = S::resident, .to = S::resident,
@@ -109,6 +116,8 @@ inline constexpr auto kTransitions = [] {
       {.transition = T::relocate, .name = "relocate", .from = S::resident, .to = S::resident,
        .steps = PageSteps{invalidate, drain, flush, copy, confirm, map, release}},
       {.transition = T::refill, .name = "refill", .from = S::unmapped, .to = S::unmapped,
+       .steps = PageSteps{copy, release}},
+      {.transition = T::give_back, .name = "give back", .from = S::unmapped, .to = S::unmapped,
        .steps = PageSteps{copy, release}},
       {.transition = T::restore, .name = "restore", .from = S::resident, .to = S::resident,
        .steps = PageSteps{announce, map}},
@@ -141,6 +150,14 @@ constexpr Transition transition_to(PageGoal goal, PageState from) {
   bool const shared = from == PageState::shared;
   if (goal == PageGoal::exclusive) return shared ? Transition::collapse : Transition::move;
   return shared ? Transition::copy_again : Transition::duplicate;
+}
+
+// The row may begin in this state. A page in the host's memory moves as any other.
+constexpr bool begins_in(Transition t, PageState state) {
+  auto const from = row_of(t).from;
+  if (from != PageState::resident) return state == from;
+  return state == PageState::resident || state == PageState::hosted ||
+         (t == Transition::evict && state == PageState::shared);
 }
 
 // Eviction of a page, or of a copy of it.

@@ -7,8 +7,8 @@
 //   docs/model/paging.md.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
 //   IOMMU has acknowledged that no access can reach it. A page takes part in one transition at a time;
-//   clients that want it wait until the transition has ended. Then waiting faults are served in order, next
-//   the operations of programs, next the batch.
+//   clients that want it wait until the transition has ended. Then, in this order: waiting faults, the oldest
+//   first; moves within a GPU's memory; operations of programs; the batch's pages; evictions.
 // - Limits: driver.migrations pages in flight for any reason, further ones wait in order;
 //   driver.faults_at_a_time faults served concurrently; one batch at a time.
 // - Without batches, a GPU whose memory is full receives no pages and accesses them remotely.

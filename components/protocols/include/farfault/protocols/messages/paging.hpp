@@ -88,20 +88,21 @@ struct Wire<FaultOrder> : HeaderTo<Channel::response, Endpoint::gmmu> {};
 using PagingPackets = MessageList<PageFault, FaultInterrupt, FaultEntry, FaultsDrained, FaultOrder>;
 
 // From the driver to an IOMMU: answer to a PageFault. frame: of the page; kNoFrame: the page is unmapped.
-// entry: that of the PageFault.
+// entry: that of the PageFault. gpu: the GPU that recorded the fault; kNoGpu: the IOMMU did.
+inline constexpr std::uint16_t kNoGpu = 0xffff;
 struct PageMapped {
   std::uint64_t page = 0;
   PhysAddr frame = kNoFrame;
   std::uint32_t entry = 0;
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;
-  std::uint16_t recorder = 0;  // holder of the fault's record: 0 the IOMMU, n the GMMU of GPU n - 1
+  std::uint16_t gpu = kNoGpu;
 };
 
 // From the driver to every IOMMU. unmap: the page leaves `frame`. flush: the old GPU drops its lines, if
 // software keeps the partitions of an L2 cache coherent. remap: the page is at `frame` from now on. A freed
-// page is unmapped likewise and gets no new frame; an allocated page gets one. A read-only frame that is not
-// the page's own is that of a copy.
+// page is unmapped likewise and gets no new frame; an allocated page gets one. map_copy, drop: `frame` is a
+// copy's, which only its GPU maps.
 struct PageMove {
   std::uint64_t page = 0;
   PhysAddr frame = 0;
@@ -111,7 +112,7 @@ struct PageMove {
   std::uint8_t unused[2] = {};
 };
 // Acknowledges each step except remap. unmap, forget: no GPU behind this IOMMU can reach the frame any more.
-// flush: none of their L2 slices holds a line of it. map: the tables of this IOMMU contain it.
+// flush: none of their L2 slices holds a line of it. map, map_copy: the tables behind this IOMMU contain it.
 struct StepDone {
   std::uint32_t move;
 };

@@ -100,8 +100,8 @@ template <>
 struct Wire<Replay> : WireToGmmu {};
 
 // Steps of a page that migrates (unmap, flush, remap), is freed (forget, flush) or allocated (map), or of a
-// GPU's copy of it (map, drop), which only that GPU knows.
-enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, drop };
+// GPU's copy of it (map_copy, drop), which only that GPU knows.
+enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, map_copy, drop };
 
 // unmap: translations to the page's frame become invalid. flush: once all are, the L2 slices of the GPU that
 // holds the page write back and drop its lines. map: the page has a frame on this GPU. `move` is the page's
