@@ -37,7 +37,7 @@ class BlocksOf final : public Archive {
 class FirstState {
  public:
   explicit FirstState(Blocks& blocks) : blocks_(blocks) {}
-  // Of the next block, the first n bytes.
+  // The first n bytes of the next block.
   std::byte const* next(std::size_t n) {
     if (next_ == blocks_.size()) blocks_.emplace_back();
     auto& block = blocks_[next_++];

@@ -44,7 +44,7 @@ struct Lines {
   std::size_t files = 0;
   std::size_t lines = 0;
 };
-// Of the files of components/paging that begin with `name`.
+// Files of components/paging that begin with `name`.
 Lines lines_of(std::string const& name) {
   Lines found;
   for (auto const& file :

@@ -20,7 +20,7 @@ EXECUTOR = "components/paging/src/transition_executor.cpp"
 ROWS = "components/paging/include/farfault/paging/page_transition.hpp"
 TEST = "tests/components/transition_executor_test.cpp"
 
-# What is wrong, file, text, replacement.
+# The bug, the file, a text of it, and its replacement.
 BUGS = [
     ("left out: invalidate tells no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
     ("early: the transition goes on after the first acknowledgement", EXECUTOR, "return --p.awaited == 0;", "p.awaited = 0;\n  return true;"),

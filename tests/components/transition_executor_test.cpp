@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "death.hpp"
 
 namespace transition_executor_test {
 
@@ -236,6 +237,29 @@ TEST_CASE("a move to a full GPU is refused, and the page keeps its frame") {
   b.run(number);
   CHECK(b.acknowledged(number) == Words{"refused", "changed to gpu0:0", "remap gpu0:0", "ended"});
   CHECK(b.free_frames() == Pages::Frames{3, 4, 0, 7});
+}
+
+TEST_CASE("a page that cannot keep its frame must find a free one, and a row begins in its state only") {
+  auto const printed = [](Transition t, bool full) {
+    return death_of([&] {
+             Pages b(spec_of(true, false));
+             for (std::uint64_t i = 0; full && i < 4; ++i) b.memory.take(30 + i, 0, 2);
+             auto const number = b.begin(b.page(t == Transition::first_touch ? 50 : 7, 2, t));
+             b.run(number);
+             b.acknowledged(number);
+           })
+        .printed;
+  };
+  auto const has = [](std::string const& text, char const* part) {
+    return text.find(part) != std::string::npos;
+  };
+  auto const* const no_frame = "no frame was free for a page that cannot keep its frame";
+  CHECK(has(printed(Transition::duplicate, true), no_frame));
+  CHECK(has(printed(Transition::first_touch, true), no_frame));
+  CHECK_FALSE(has(printed(Transition::duplicate, false), no_frame));
+  auto const* const other_state = "a transition began in a state that it does not begin in";
+  for (auto const t : {Transition::copy_again, Transition::collapse, Transition::allocate})
+    CHECK(has(printed(t, false), other_state));
 }
 
 TEST_CASE("a restored page is mapped again in its frame, and one that was never unmapped ends at once") {
