@@ -157,8 +157,7 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       if (p.to != kNoFrame) return false;
       auto const device = ends_on_host(p.transition) ? spec_->devices.cpu() : gpu;
       if (memory.pool(device).empty()) {
-        FF_CHECK(p.transition == Transition::move || p.transition == Transition::collapse,
-                 "no frame was free for a page that cannot keep its frame");
+        FF_CHECK(may_keep_frame(p.transition), "no frame was free for a page that cannot keep its frame");
         p.to = p.from;
         p.in_place = 1;
         action.kind = Kind::refused;

@@ -152,6 +152,11 @@ constexpr Transition transition_to(PageGoal goal, PageState from) {
   return shared ? Transition::copy_again : Transition::duplicate;
 }
 
+// Without a free frame on the destination, the page stays in its frame, and the row ends as usual. Clients of
+// other rows make sure that a frame is free.
+constexpr bool may_keep_frame(Transition t) {
+  return t == Transition::move || t == Transition::collapse;
+}
 // The row may begin in this state. A page in the host's memory moves as any other.
 constexpr bool begins_in(Transition t, PageState state) {
   auto const from = row_of(t).from;
