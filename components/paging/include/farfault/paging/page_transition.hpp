@@ -20,12 +20,13 @@ enum class PageState : std::uint8_t { unmapped, resident, shared, hosted };
 // before the transition, `to` the frame after it.
 enum class PageStep : std::uint8_t {
   end,
-  invalidate,   // (wait) informs every IOMMU that translations to `from` become invalid, until all have
-                // acknowledged; the driver's own table splinters a coalesced page
-  drain,        // all IOMMUs have: no IOMMU and no GPU holds a translation to `from` or has an access that
-                // used one
-  flush,        // (wait) every IOMMU, until the GPU that holds `from` has written back and dropped its lines;
-                // skipped for frames of the host, and if hardware keeps the L2 partitions coherent
+  invalidate,  // (wait) informs every IOMMU that translations to `from` become invalid, until all have
+               // acknowledged; the driver's own table splinters a coalesced page
+  drain,       // all IOMMUs have: no IOMMU and no GPU holds a translation to `from` or has an access that
+               // used one
+  flush,  // (wait) informs every IOMMU, until all have acknowledged: the GPU that holds `from` has written
+          // back and dropped its lines; skipped for frames of the host, and if hardware keeps the L2
+          // partitions coherent
   drop_copies,  // the frame of one copy on another device than the destination is released; repeated until
                 // there is none, then a copy on the destination, or else the page, is the page
   consent,      // (wait) until the client admits the page; skipped unless the client asks for it
@@ -42,10 +43,10 @@ enum class PageStep : std::uint8_t {
   announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if a later
                 // `confirm` does so
   protect,      // informs every IOMMU that the page's own frame is read-only
-  confirm,      // (wait) informs every IOMMU of `to`, until their tables contain it, or of a copy there;
-                // skipped unless the client asks for it
-  answer,       // the fault is answered with the frame that the GPU may use: its copy's or the page's;
-                // skipped unless the client asks for it
+  confirm,  // (wait) informs every IOMMU of `to`, until all have acknowledged: their tables contain it, or
+            // the GPU that has the copy; skipped unless the client asks for it
+  answer,   // the fault is answered with the frame that the GPU may use: its copy's or the page's;
+            // skipped unless the client asks for it
 };
 inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
 
@@ -77,10 +78,10 @@ struct TransitionRow {
   PageSteps steps;
 };
 
-// evict: the page may also be shared. transfer: a program copies contents. relocate: to another frame of the
-// same memory, for compaction or coalescing. refill: likewise, of data without a page. give_back: a frame
-// taken for a page that is not relocated after all is released. restore: a page that has waited for consent
-// keeps its frame.
+// evict: the page may also be shared; then it ends on the device of its latest copy. transfer: a program
+// copies contents. relocate: to another frame of the same memory, for compaction or coalescing. refill:
+// likewise, of data without a page. give_back: a frame taken for a page that is not relocated after all is
+// released. restore: a page that has waited for consent keeps its frame.
 inline constexpr auto kTransitions = [] {
   using enum PageStep;
   using T = Transition;
