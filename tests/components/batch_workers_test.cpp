@@ -134,7 +134,7 @@ TEST_CASE("block locks: of two GPUs that want a block at the same time, the lowe
   }
 }
 
-TEST_CASE("block locks: who wants a block first gets it, and no other block waits") {
+TEST_CASE("block locks: the worker that wants a block first gets it, and no other block waits") {
   // GPU 1 wants the block 1 us before GPU 0.
   Story const b(with_workers(2, with_block_time(machine(2, 2))),
                 {{Time{100us}, 0, {{7}}}, {Time{99us}, 1, {{8}}}});
