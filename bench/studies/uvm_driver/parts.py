@@ -24,7 +24,8 @@ ASSUMED = SOFTWARE + [
     ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
 ]
 # Assumed, but unused by this study's runs: another value gives the same digest.
-UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes"]
+UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes", "driver.batch.workers",
+          "driver.counters.interrupt_time"]
 # Values with a source, varied: effect of a mechanism, or a possible difference between the model and a driver.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),
