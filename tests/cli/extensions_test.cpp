@@ -8,7 +8,7 @@
 
 #include "capture.hpp"
 #include "farfault/paging/fault_replay.hpp"
-#include "farfault/paging/remote_touch.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/translation/fault_path.hpp"
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/tlb_organization.hpp"
@@ -23,10 +23,11 @@ struct Here final : Router {
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
 };
 
-struct Mover final : RemoteTouch {
-  static constexpr Facts facts() { return {.moves_pages = true}; }
-  bool may_move(PhysAddr, std::uint32_t) const override { return true; }
-  bool touch(std::uint64_t, PhysAddr, std::uint32_t, Access) override { return true; }
+struct Mover final : PageDecision {
+  static constexpr Facts facts() {
+    return {.moves_pages = true, .events = {PageEventKind::request, PageEventKind::fault}};
+  }
+  PageAction decide(PageEvent const&) override { return PageAction::move_here; }
   void forget(std::uint64_t) override {}
 };
 

@@ -51,7 +51,7 @@ inline PagingDriverSpec spec_of(std::string const& replay, std::string const& sc
   spec.iommus = 1;
   spec.iommu_of_gpu = {0};
   spec.devices = NodeDevices(1);
-  spec.pages_move = true;
+  spec.decide_by(PolicyChoice<PageDecision>("migrate"));
   return spec;
 }
 

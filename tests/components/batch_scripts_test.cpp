@@ -86,7 +86,7 @@ struct ScriptBench : Bench {
     spec.preloaded = &table;
     spec.iommu_of_gpu.assign(gpus, 0);
     spec.devices = NodeDevices(gpus);
-    spec.pages_move = true;
+    spec.decide_by(PolicyChoice<PageDecision>("migrate"));
     return spec;
   }
   PhysAddr frame_of(std::uint64_t page) const { return driver.state().memory.table().find(page)->frame; }
@@ -160,7 +160,7 @@ TEST_CASE(
     "batches: a write by a GPU whose page has copies elsewhere keeps the page in place and frees the copies' "
     "frames") {
   auto spec = ScriptBench::spec_of(2, 3);
-  spec.makes_copies = true;
+  spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
   ScriptBench::Script script;
   raise(script.faults, Time{20us}, 0, {{10}}, Time{70us});  // in frame 0
   raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
@@ -189,7 +189,7 @@ TEST_CASE(
     "batches: a page with copies that is evicted from a full GPU moves to the latest copy without a "
     "transfer") {
   auto spec = ScriptBench::spec_of(3, 1);
-  spec.makes_copies = true;
+  spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
   spec.reports_uses = true;
   ScriptBench::Script script;
   raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
@@ -230,7 +230,7 @@ TEST_CASE(
 TEST_CASE(
     "batches: a copy is mapped only by its GPU and dropped there at eviction; the CPU's frame is kept") {
   auto spec = ScriptBench::spec_of(1, 1);
-  spec.makes_copies = true;
+  spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
   spec.batch.replay.choose("batch");
   spec.frames_of_cpu = 4;  // frames of these pages
   ScriptBench::Script script;

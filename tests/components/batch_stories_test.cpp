@@ -19,7 +19,7 @@ TEST_CASE("batches: a page taken by another GPU leaves the former GPU's working 
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = with_lru(machine(2, 2));
-    spec.makes_copies = copies;
+    if (copies) spec = with_copies(spec);
     // GPU 1 has page 7, or a copy of it, until GPU 0 writes it.
     auto const story = std::vector<Faults>{{Time{100us}, 1, {{7}}}, {Time{300us}, 0, {{7, kWrite}}}};
     Record<PageUse> const before{Time{250us}, {7, 1, Access::read, {}}};
@@ -125,7 +125,7 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = machine(1, 1);
-    spec.makes_copies = copies;
+    if (copies) spec = with_copies(spec);
     spec.reports_lifetimes = true;
     Story const b(
         spec,
@@ -261,7 +261,7 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = machine(3, 2);
-    spec.makes_copies = copies;
+    if (copies) spec = with_copies(spec);
     spec.batch.replay.choose("once");
     // All three GPUs write page 7. GPU 0 has faulted again by the time its batch ends.
     Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
@@ -276,7 +276,7 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
 TEST_CASE("batches: a page stays for a minimum time after its arrival, so that replayed accesses find it") {
   auto const first_transfer = [](std::string const& replay, Duration least_stay, bool copies) {
     auto spec = machine(2, 2);
-    spec.makes_copies = copies;
+    if (copies) spec = with_copies(spec);
     spec.batch.time = 1us;
     spec.batch.least_stay = least_stay;
     spec.batch.replay.choose(replay);

@@ -93,7 +93,7 @@ TEST_CASE("IOMMU: with migrations, faults of walks, TLB hits and moving pages na
   PageTable table(kTable, 12);
   for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + i, physical(1, (5 + i) << 12));
   auto spec = iommu_of(table);
-  spec.remote_touch.choose("migrate");
+  spec.decision.choose("migrate");
   spec.moves = 2;
   Bench b;
   auto& iommu = b.system.add<Iommu>("iommu", spec);
@@ -235,7 +235,8 @@ TEST_CASE("driver: migrations are counted for the application of the fault, and 
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.applications = kTwo;
-  spec.pages_move = spec.maps_at_first_touch = true;
+  spec.maps_at_first_touch = true;
+  spec.decide_by(PolicyChoice<PageDecision>("migrate"));
   spec.preloaded = &table;
   spec.placed = in_use({1000, 200, 300}, 50);
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, remote(kPage, 2, 1, 11))},
@@ -300,7 +301,8 @@ TEST_CASE("driver: with one application, its tables have no application column, 
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.applications = {"fir"};
-  spec.pages_move = spec.maps_at_first_touch = true;
+  spec.maps_at_first_touch = true;
+  spec.decide_by(PolicyChoice<PageDecision>("migrate"));
   spec.preloaded = &table;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)}}});
   CHECK(columns(b.driver, 0) == Texts{"page", "gpu", "device", "mapped"});

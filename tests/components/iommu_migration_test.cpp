@@ -34,7 +34,7 @@ struct MovingBench : Bench {
     run();
   }
   static IommuSpec moving(IommuSpec spec) {
-    if (spec.remote_touch.name() != "migrate" && !spec.pages_are_moved) spec.remote_touch.choose("migrate");
+    if (spec.decision.name() != "migrate" && !spec.pages_are_moved) spec.decision.choose("migrate");
     spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
     spec.moves = 2;
     return spec;
@@ -127,7 +127,7 @@ TEST_CASE(
 TEST_CASE("IOMMU: a page is migrated after the configured number of consecutive requests of one GPU") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "3"}});
   MovingBench b(spec,
                 {.requests = {{Time{100ns}, ask(kGpu1Page, 0, 1)},
                               {Time{200ns}, ask(kGpu1Page, 0, 2)},
@@ -145,7 +145,7 @@ TEST_CASE(
     "IOMMU: an unmapped page is invalidated at its GPU and at GPUs with its translation, then reported") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "9"}});
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
@@ -163,7 +163,7 @@ TEST_CASE(
 TEST_CASE("IOMMU: pages that only move within a memory are invalidated at all GPUs with their translation") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.remote_touch.choose("remote_access");
+  spec.decision.choose("remote_access");
   spec.pages_are_moved = true;
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}},
                        .moves = {{Time{300ns}, unmap(1, kGpu1Page, kHere)}},
@@ -182,7 +182,7 @@ TEST_CASE(
   table.coalesce(first);
   auto spec = spec_of(table);
   spec.coalesces = true;
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "9"}});
   for (auto const leaves : {first, first + 5, first + 9, first + 511}) {
     MovingBench b(spec, {.requests = {{Time{100ns}, ask(first + 5, 2, 7)}},
                          .moves = {{Time{300ns}, unmap(1, leaves, at + ((leaves - first) << 12))}},
@@ -199,7 +199,7 @@ TEST_CASE(
 TEST_CASE("IOMMU: an invalidation is sent after all earlier responses, however late they leave") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "9"}});
   std::vector<Record<Packet>> requests;
   for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kGpu1Page, 2, i)});
   // The walk ends at 149. The last of 20 answers is sent at 168.
@@ -337,7 +337,7 @@ TEST_CASE("IOMMU: GPUs with a page's new frame are invalidated at the next migra
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "9"}});
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)}, {Time{500ns}, ask(kGpu1Page, 0, 8)}},
                        .moves = {{Time{200ns}, unmap(0, kGpu1Page, kHere)},
                                  {Time{400ns}, remap(0, kGpu1Page, there)},
@@ -351,7 +351,7 @@ TEST_CASE("IOMMU: an unmapped page is removed from its own TLB") {
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
   spec.params.walk_cache = 0;
-  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  spec.decision = test::chosen<PageDecision>("migrate", {{"after", "9"}});
   MovingBench b(
       spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 1, 1)},   // a walk
                           {Time{200ns}, ask(kGpu1Page, 1, 2)},   // a hit

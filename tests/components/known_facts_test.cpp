@@ -13,9 +13,9 @@
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/memory_scope.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_placement.hpp"
 #include "farfault/paging/page_sizes.hpp"
-#include "farfault/paging/remote_touch.hpp"
 #include "farfault/translation/fault_path.hpp"
 #include "policies.hpp"
 
@@ -40,10 +40,16 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("facts of remote access: pages move with 'migrate' and 'duplicate', and the latter makes copies") {
-  using Facts = RemoteTouch::Facts;
-  CHECK(names_with<RemoteTouch>([](Facts const& f) { return f.moves_pages; }) ==
+  using Facts = PageDecision::Facts;
+  CHECK(names_with<PageDecision>([](Facts const& f) { return f.moves_pages; }) ==
         Names{"duplicate", "migrate"});
-  CHECK(names_with<RemoteTouch>([](Facts const& f) { return f.makes_copies; }) == Names{"duplicate"});
+  CHECK(names_with<PageDecision>([](Facts const& f) { return f.makes_copies; }) == Names{"duplicate"});
+  auto const deciding_at = [](PageEventKind kind) {
+    return names_with<PageDecision>([&](Facts const& f) { return f.events.has(kind); });
+  };
+  CHECK(deciding_at(PageEventKind::request) == Names{"duplicate", "migrate"});
+  CHECK(deciding_at(PageEventKind::write_to_copies) == Names{"duplicate"});
+  CHECK(deciding_at(PageEventKind::fault) == Names{"duplicate", "migrate"});
 }
 
 TEST_CASE("facts of page sizes: buffers with large pages, coalescing in place and after moves") {

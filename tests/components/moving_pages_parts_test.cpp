@@ -12,11 +12,9 @@
 #include "farfault/memory/cache.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/page_directory.hpp"
-#include "farfault/paging/remote_touch.hpp"
 #include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/translation/page_table.hpp"
-#include "policies.hpp"
 
 namespace moving_pages_parts_test {
 
@@ -36,43 +34,6 @@ TEST_CASE("on_demand allocates frames in order, freed ones first, and no frame t
   CHECK(frames->empty());
   frames->release(1);
   CHECK(!frames->empty());
-}
-
-TEST_CASE("a page migrates to a GPU after enough consecutive touches, counted per page") {
-  constexpr PhysAddr kOn1 = physical(1, 0);
-  auto const choice = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
-  auto policy = choice.make({12});
-  auto& p = *policy;
-  CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(8, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 0, Access::read));  // another GPU has its own count
-  CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(7, kOn1, 1, Access::read));  // the page is local: no remote touch
-  CHECK(p.touch(7, kOn1, 2, Access::read));
-  CHECK(p.touch(7, kOn1, 2, Access::read));
-  p.forget(7);
-  CHECK(!p.touch(7, kOn1, 2, Access::read));
-  CHECK(!p.touch(8, kOn1, 2, Access::read));
-  CHECK(p.touch(8, kOn1, 2, Access::read));
-  p.forget(9);  // unknown page
-}
-
-TEST_CASE("a page stays in place with remote access, and migrates at the first touch if one touch suffices") {
-  PolicyChoice<RemoteTouch> const remote_access("remote_access");
-  PolicyChoice<RemoteTouch> const migrate("migrate");
-  auto stays_where_it_is = remote_access.make({12});
-  auto moves_at_once = migrate.make({12});
-  auto& stays = *stays_where_it_is;
-  auto& moves = *moves_at_once;
-  CHECK(!remote_access.facts().moves_pages);
-  CHECK(migrate.facts().moves_pages);
-  CHECK(!stays.may_move(physical(1, 0), 0));
-  CHECK(!stays.touch(7, physical(1, 0), 0, Access::read));
-  CHECK(moves.may_move(physical(kFirstCpu, 0), 0));
-  CHECK(moves.touch(7, physical(kFirstCpu, 0), 0, Access::read));
-  CHECK(!moves.touch(7, physical(0, 0), 0, Access::read));
 }
 
 TEST_CASE(

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "farfault/paging/paging_driver.hpp"
-#include "farfault/paging/remote_touch.hpp"
 #include "mock.hpp"
 #include "packets.hpp"
 #include "placed_pages.hpp"
@@ -66,21 +65,6 @@ TEST_CASE("a read-only translation keeps its frame and permits no write") {
   CHECK_FALSE(is_read_only(kNoFrame));
 }
 
-TEST_CASE("remote touch: with copies, remote reads and writes to read-only pages are sent to the driver") {
-  PolicyChoice<RemoteTouch> const duplicate("duplicate");
-  auto policy = duplicate.make({});
-  auto const home = physical(0, 0x1000);
-  CHECK(duplicate.facts().makes_copies);
-  CHECK_FALSE(policy->touch(7, home, 0, Access::read));
-  CHECK_FALSE(policy->touch(7, home, 0, Access::write));
-  CHECK(policy->touch(7, home, 1, Access::read));
-  CHECK(policy->touch(7, home, 1, Access::write));
-  CHECK_FALSE(policy->touch(7, read_only(home), 0, Access::read));
-  CHECK(policy->touch(7, read_only(home), 0, Access::write));
-  CHECK(policy->may_move(read_only(home), 0));
-  CHECK_FALSE(policy->may_move(home, 0));
-}
-
 namespace {
 
 using Times = std::vector<std::int64_t>;
@@ -126,8 +110,7 @@ struct CopyBench : Bench {
     static std::vector<PlacedPage> const placed{{7, 0, 0}};
     static std::vector<PlacedPage> const with_others{{7, 0, 0}, {8, 2, 0}, {9, 2, 0}};
     PagingDriverSpec spec;
-    spec.makes_copies = true;
-    spec.pages_move = true;
+    spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
     spec.frames_per_gpu = frames;
     spec.placed = third_is_full ? &with_others : &placed;
     spec.preloaded = third_is_full ? &table_of_full : &table;

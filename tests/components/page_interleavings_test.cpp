@@ -59,7 +59,7 @@ Result search(Changes const& all, std::vector<std::uint64_t> const& pages, Setup
   Machine m(homes, setup.frames);
   if (!setup.replay.empty()) m.with_batches(setup.replay);
   if (!setup.page_sizes.empty()) m.with_coalescing(setup.page_sizes);
-  m.spec.makes_copies = std::ranges::any_of(all, is_of_copies);
+  if (std::ranges::any_of(all, is_of_copies)) m.spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
   std::vector<Request> requests;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == Change::free) m.with_program(pages[i]);

@@ -31,7 +31,7 @@ struct Machine {
     spec.frames_per_gpu = frames;
     spec.frames_of_cpu = kPages;
     spec.iommus = kIommus;
-    spec.pages_move = true;
+    spec.decide_by(PolicyChoice<PageDecision>("migrate"));
     spec.application_of_space = {0};
   }
   Machine(Machine const&) = delete;

@@ -119,7 +119,7 @@ struct UseBench : Bench {
     spec.preloaded = &table;
     spec.iommu_of_gpu = {0};
     spec.devices = NodeDevices(1);
-    spec.pages_move = true;
+    spec.decide_by(PolicyChoice<PageDecision>("migrate"));
     return spec;
   }
   bool on_gpu(std::uint64_t page) const {

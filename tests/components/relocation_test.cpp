@@ -227,6 +227,7 @@ TEST_CASE(
 TEST_CASE("driver: a page that migrates to another GPU before its relocation is not counted as moved") {
   auto spec = nearly_large();
   spec.devices = NodeDevices(2);
+  spec.decision.choose("migrate");
   spec.params.migrations = 1;
   RelocationBench::Script script;
   script.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)},

@@ -108,7 +108,7 @@ inline PagingDriverSpec machine(std::uint32_t gpus, std::uint64_t frames) {
   spec.preloaded = &pages_of_cpu();
   spec.iommu_of_gpu.assign(gpus, 0);
   spec.devices = NodeDevices(gpus);
-  spec.pages_move = true;
+  spec.decide_by(PolicyChoice<PageDecision>("migrate"));
   return spec;
 }
 
@@ -160,7 +160,7 @@ struct Story : Bench {
 inline constexpr auto kWrite = Access::write;
 
 inline PagingDriverSpec with_copies(PagingDriverSpec spec) {
-  spec.makes_copies = true;
+  spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
   return spec;
 }
 inline PagingDriverSpec with_lru(PagingDriverSpec spec) {

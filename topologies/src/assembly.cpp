@@ -272,10 +272,11 @@ void Assembly::build_cpus() {
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &instance.memory->iommu_table();
     iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes));
-    iommu.remote_touch = config_.memory.remote_touch;
+    iommu.decision = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
     iommu.page_sizes = config_.memory.sizes_of_pages();
     iommu.spaces = applications_.spaces();
+    iommu.buffers = instance.driver->spec().buffers;
     iommu.moves = config_.driver.migrations;
     iommu.replays_first_touches = config_.memory.replays_first_touches();
     iommu.coalesces = config_.memory.coalesces();

@@ -177,8 +177,9 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.flush_moving_pages = config_.l2_cache.software_coherent();
   driver.unmapped_pages = memory.unmapped_pages();
   driver.maps_at_first_touch = config_.memory.maps_at_first_touch();
-  driver.pages_move = config_.memory.pages_move();
-  driver.makes_copies = config_.memory.makes_copies();
+  driver.decide_by(config_.memory.remote_touch);
+  for (std::uint32_t a = 0; a < applications_.count(); ++a)
+    driver.buffers.insert(driver.buffers.end(), memory.buffers(a).begin(), memory.buffers(a).end());
   driver.spaces = applications_.spaces();
   driver.large = memory.large_pages();
   driver.page_sizes = config_.memory.page_sizes;
@@ -240,17 +241,10 @@ std::vector<std::uint8_t> Assembly::application_of_space() const {
 
 // The memory of each GPU is its share of the size of all buffers, if that is less than its capacity.
 void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driver) const {
-  auto const& memory = *instance.memory;
   driver.in_batches = true;
   driver.batch = config_.batch;
   driver.reports_lifetimes = config_.has_periods();
   driver.reports_uses = config_.page_uses().enabled;
-  std::uint64_t pages = 0;
-  for (std::uint32_t a = 0; a < applications_.count(); ++a)
-    for (auto const& b : memory.buffers(a)) {
-      driver.buffers.push_back(b);
-      pages += b.count;
-    }
   for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
   auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
   if (driver.usable_frames() < unit)
@@ -258,7 +252,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
                     " free pages, fewer than the " + std::to_string(unit) +
                     " of a driver.batch.eviction_unit; lower one of the two");
   if (config_.memory.gpu_share >= 1) return;
-  auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
+  auto const share = std::ceil(static_cast<double>(pages_of_buffers(driver)) * config_.memory.gpu_share /
                                static_cast<double>(instance.gpus.size()));
   auto const room = config_.gpu.memory_contents.facts().pages(static_cast<std::uint64_t>(share));
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, room);
@@ -268,7 +262,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
                     " of a driver.batch.eviction_unit; increase memory.gpu_share or lower "
                     "driver.batch.eviction_unit");
   std::vector<std::uint64_t> placed(instance.gpus.size());
-  for (auto const& p : memory.placed())
+  for (auto const& p : instance.memory->placed())
     if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
       throw UserError(has + "fewer than memory.placement = " + config_.memory.placement.name() +
                       " places there before the first kernel; increase memory.gpu_share or choose another "

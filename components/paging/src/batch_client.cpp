@@ -227,9 +227,10 @@ void BatchClient::begin_pages(DriverTurn& t) {
     auto const number = pages_.begin_next();
     auto const home = s.memory.home(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
-    // A program was faster, or the page was only moved within another GPU's memory and is accessed there.
-    if (home ? !t.spec.pages_move || s.memory.allows(page.page, access, device(t.spec))
-             : s.memory.is_unallocated(page.page)) {
+    auto const action = home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote)
+                             : PageAction::move_here;
+    // A program was faster, or the page is accessed where it is.
+    if (home ? action == PageAction::stay : s.memory.is_unallocated(page.page)) {
       pages_.set_local(page, false);
       if (home && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
       page_mapped(page, t);
@@ -238,7 +239,7 @@ void BatchClient::begin_pages(DriverTurn& t) {
     pages_.set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
     PageInFlight p;
     p.request = fault_of(page, t);
-    p.transition = transition_to(s.memory.goal_of(access), s.memory.state_of(page.page));
+    p.transition = transition_to(goal_of(action), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
     p.tag = number;
     p.consents = 1;

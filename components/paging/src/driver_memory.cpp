@@ -22,6 +22,12 @@ DriverMemory::DriverMemory(PagingDriverSpec const& spec) : spec_(&spec) {
       take(p.page, p.size, p.device < kFirstCpu ? spec.devices.gpu(p.device) : spec.devices.cpu());
   if (spec.host_pages != nullptr)
     spec.host_pages->each([&](std::uint64_t page, std::uint64_t) { cpu_frames_->allocate(page); });
+  decides_ = spec.decision.facts().events.has(PageEventKind::fault);
+  if (decides_)
+    decision_ = spec.decision.make({.page_bits = spec.page_bits,
+                                    .spaces = spec.spaces,
+                                    .buffers = spec.buffers,
+                                    .events = {PageEventKind::fault}});
   page_sizes_ = spec.page_sizes.make({});
   for (std::uint64_t i = 0; i < spec.coalesced_at_start; ++i) page_sizes_->coalesced();
   page_sizes_->mapped(table_.mapped_pages());
@@ -56,10 +62,19 @@ PhysAddr DriverMemory::frame_on(std::uint64_t page, DeviceId device) const {
   return found ? frame_on(page, device, *found) : kNoFrame;
 }
 
-bool DriverMemory::asks_for_page(PageFault const& m, PageTranslation const& home) const {
-  bool const elsewhere = frame_on(m.page, m.gpu, home) == kNoFrame;
-  if (goal_of(m.access) == PageGoal::readable) return m.kind != FaultKind::not_mapped && elsewhere;
-  return m.kind == FaultKind::remote && (elsewhere || is_shared(m.page));
+PageAction DriverMemory::decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
+                                FaultKind cause) {
+  if (!decides_) return PageAction::stay;
+  bool const has_copies = is_shared(page);
+  bool const allowed = frame_on(page, gpu, home) != kNoFrame && !(access == Access::write && has_copies);
+  if (allowed) return PageAction::stay;
+  return decision_->decide({.kind = PageEventKind::fault,
+                            .access = access,
+                            .cause = cause,
+                            .has_copies = has_copies,
+                            .gpu = gpu,
+                            .owner = device_of(home.frame),
+                            .page = page});
 }
 
 PageTranslation DriverMemory::take(std::uint64_t page, unsigned size, DeviceId device) {

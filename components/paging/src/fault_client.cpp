@@ -24,6 +24,8 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
   auto& s = t.s;
   if (s.transitions.is_in_flight(m.page)) return false;
   auto const home = s.memory.home(m.page);
+  auto const action =
+      home && may_move ? s.memory.decide(m.page, *home, m.gpu, m.access, m.kind) : PageAction::stay;
   if (!home) {
     if (s.memory.is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;
@@ -31,8 +33,8 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
     } else if (!touch_first(m, t)) {
       return false;
     }
-  } else if (may_move && s.memory.asks_for_page(m, *home)) {
-    if (!bring(m, *home, t)) return false;
+  } else if (action != PageAction::stay) {
+    if (!bring(m, *home, goal_of(action), t)) return false;
   } else {
     answer(m, work(m.kind, Duration::zero(), t), t);
   }
@@ -41,10 +43,9 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
 }
 
 // Brings the page, or a copy, to the GPU, or refuses.
-bool FaultClient::bring(PageFault const& m, PageTranslation const& home, DriverTurn& t) const {
+bool FaultClient::bring(PageFault const& m, PageTranslation const& home, PageGoal goal, DriverTurn& t) const {
   auto& s = t.s;
   if (s.transitions.free() == 0) return false;
-  auto const goal = s.memory.goal_of(m.access);
   auto const transition = transition_to(goal, s.memory.state_of(m.page));
   // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
   bool const reserves = !takes(transition, PageStep::drop_copies);

@@ -18,7 +18,10 @@ IommuState Iommu::initial() const {
   s.missed_at.resize(p.pages);
   s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
   s.fault_raised.resize(p.pages);
-  s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
+  s.decision = spec().decision.make({.page_bits = spec().page_bits,
+                                     .spaces = spec().spaces,
+                                     .buffers = spec().buffers,
+                                     .events = {PageEventKind::request, PageEventKind::write_to_copies}});
   if (spec().replays_first_touches || pages_move()) {
     s.faults = FaultBuffer(p.fault_buffer, std::max(1U, static_cast<std::uint32_t>(spec().gpus.size())));
     s.recorded_at.resize(p.fault_buffer);
@@ -39,8 +42,8 @@ Iommu::ApplicationStats Iommu::application_stats() const {
 
 std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
   auto const& p = spec().params;
-  return {{{"memory.remote_touch", spec().remote_touch.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.remote_touch; }},
+  return {{{"memory.remote_touch", spec().decision.stats()},
+           [](IommuState const& s) -> StatSource const& { return s.decision; }},
           {{"iommu.tlb_organization", p.tlb.organization.stats()},
            [](IommuState const& s) -> StatSource const& { return s.tlb; }},
           {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
@@ -83,12 +86,9 @@ bool Iommu::serve(Packet const& packet, Time since, Cx& cx) const {
                               .since = since};
   auto& counts = s.by_requester[m.application];
   auto const found = s.tlb->lookup(m.page);
-  if (found && !s.remote_touch->may_move(found->frame, m.gpu)) {
+  if (found) {
     ++counts.tlb_hits;
-    respond(requester, m.page, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
-  } else if (found) {
-    ++counts.tlb_hits;
-    if (s.remote_touch->touch(m.page, found->frame, m.gpu, requester.access))
+    if (faults(m.page, found->frame, requester, s))
       fault_request(FaultKind::remote, m.page, requester, looked_up - cx.now(), cx);
     else
       respond(requester, m.page, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
@@ -154,7 +154,7 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
     fault_entry(FaultKind::not_mapped, entry, first, cx);
   } else if (!step.found) {
     raise(entry, first, cx);
-  } else if (s.remote_touch->touch(step.page, step.address, first.gpu, first.access)) {
+  } else if (faults(step.page, step.address, first, s)) {
     fault_entry(FaultKind::remote, entry, first, cx);
   } else {
     finish(entry, {step.translation(), FoundBy::iommu}, cx);
@@ -175,17 +175,29 @@ void Iommu::respond_all(std::uint32_t entry, Translation const& found, Cx& cx) c
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
   s.pages.release(entry, [&](IommuWaiter const& to) {
-    respond(to, page, own_response(to, page, found, s), extra, cx);
+    bool const is_first = extra == Duration::zero();  // decided when the walk ended
+    respond(to, page, is_first ? found : own_response(to, page, found, s), extra, cx);
     extra += cycle;
   });
 }
 
+bool Iommu::faults(std::uint64_t page, PhysAddr frame, IommuWaiter const& from, IommuState& s) const {
+  bool const has_copies = is_read_only(frame);
+  bool const writes_copies = has_copies && from.access == Access::write;
+  auto const kind = writes_copies ? PageEventKind::write_to_copies : PageEventKind::request;
+  if (!decision_.events.has(kind) || (!writes_copies && device_of(frame) == from.gpu)) return false;
+  return s.decision->decide({.kind = kind,
+                             .access = from.access,
+                             .has_copies = has_copies,
+                             .gpu = from.gpu,
+                             .owner = device_of(frame),
+                             .page = page}) != PageAction::stay;
+}
+
 Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                                        IommuState& s) const {
-  bool const wants_copy = found.found_by == FoundBy::iommu && remote_touch_.makes_copies;
-  return wants_copy && s.remote_touch->touch(page, found.to.frame, to.gpu, to.access)
-             ? unrecorded(FaultKind::remote)
-             : found;
+  bool const decides = found.found_by == FoundBy::iommu && decision_.makes_copies;
+  return decides && faults(page, found.to.frame, to, s) ? unrecorded(FaultKind::remote) : found;
 }
 
 void Iommu::resume_stalled(Cx& cx) const {
@@ -247,7 +259,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   };
   s.stats.invalidations += send_to_holders(MoveStep::unmap, m, holds, cx);
   s.directory.forget(m.page);
-  s.remote_touch->forget(m.page);
+  s.decision->forget(m.page);
 }
 
 // Notifies all GPUs: the holders of a translation are recorded only for pages that move.
@@ -258,7 +270,7 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
       MoveStep::unmap, m, [](DeviceId) { return true; }, cx);
   for (auto page = m.page; page - m.page < std::uint64_t{1} << m.size; ++page) {
     s.directory.forget(page);
-    s.remote_touch->forget(page);
+    s.decision->forget(page);
   }
 }
 

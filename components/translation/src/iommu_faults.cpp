@@ -91,7 +91,7 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
     auto const found = s.table.find(page);
     replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, kNoRecord, cx);
-    return found && !s.remote_touch->may_move(found->frame, r.gpu);
+    return found && !may_fault(found->frame, r.gpu);
   });
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
 }

@@ -33,10 +33,10 @@
 #include "farfault/memory/page_walk_cache.hpp"
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/memory_scope.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_placement.hpp"
 #include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/paging_driver.hpp"
-#include "farfault/paging/remote_touch.hpp"
 #include "farfault/protocols/device_names.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
@@ -86,7 +86,7 @@ struct MemoryParams {
   PolicyChoice<FrameAllocator> frame_allocation{"on_demand"};
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
-  PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
+  PolicyChoice<PageDecision> remote_touch{"remote_access"};
   PolicyChoice<FaultPath> fault_path{"iommu"};
   PolicyChoice<MemoryScope> scope{"node"};
   double gpu_share = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the devices of one driver, as the driver records it: free frames, the page table, and copies of
-// pages.
+// Memory of the devices of one driver, as the driver records it: free frames, the page table, copies of
+// pages, and the policy that decides about pages at faults.
 //
 // - The table coalesces base pages on a GPU as the tables of IOMMUs and GPUs do. A page that is being moved
 //   keeps its entry until it is mapped again. If base pages are coalesced, it is unmapped meanwhile, and the
@@ -17,6 +17,7 @@
 #include "farfault/engine/archive.hpp"
 #include "farfault/paging/driver_spec.hpp"
 #include "farfault/paging/page_copies.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_directory.hpp"
 #include "farfault/paging/page_transition.hpp"
 
@@ -72,11 +73,9 @@ class DriverMemory {
   bool allows(std::uint64_t page, Access access, DeviceId device) const {
     return is_on(page, device) && !(access == Access::write && is_shared(page));
   }
-  // State that an access needs, and whether a fault asks for it or only for the frame.
-  PageGoal goal_of(Access access) const {
-    return spec_->makes_copies && access == Access::read ? PageGoal::readable : PageGoal::exclusive;
-  }
-  bool asks_for_page(PageFault const& m, PageTranslation const& home) const;
+  // Action at a fault on a page that is mapped at `home`; `stay` if the GPU may access it.
+  PageAction decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
+                    FaultKind cause);
   // The frame as translations show it: read-only if the page has copies.
   PhysAddr shown(std::uint64_t page, PhysAddr frame) const {
     return is_shared(page) ? read_only(frame) : frame;
@@ -108,7 +107,8 @@ class DriverMemory {
   }
 
   void archive(Archive& a) {
-    a(table_, frames_, cpu_frames_, copies_, remote_readers_, page_sizes_, to_coalesce_, size_changes_);
+    a(table_, frames_, cpu_frames_, copies_, remote_readers_, page_sizes_, to_coalesce_, size_changes_,
+      decision_);
   }
 
  private:
@@ -121,6 +121,8 @@ class DriverMemory {
   PageCopies copies_;
   PageDirectory remote_readers_;
   Policy<PageSizes> page_sizes_;
+  Policy<PageDecision> decision_;  // only if it decides at faults
+  bool decides_ = false;
   std::vector<std::uint64_t> to_coalesce_;
   std::vector<PageSizeRecord> size_changes_;
 };

@@ -15,6 +15,7 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
 #include "farfault/paging/node_devices.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -62,7 +63,7 @@ struct PagingDriverSpec {
   bool reports_lifetimes = false;  // reports page lifetimes to the dispatchers
   bool reports_uses = false;       // SMs and scalar caches report uses of pages
   std::uint32_t spaces = 1;        // address spaces
-  // Unmapped pages that may be prefetched: pages of buffers.
+  // Pages of each buffer of all applications. Batches may prefetch them.
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
   unsigned page_bits = 12;
@@ -80,8 +81,10 @@ struct PagingDriverSpec {
   bool flush_moving_pages = false;      // L2 partitions kept coherent by software may hold lines of them
   std::uint64_t unmapped_pages = 0;     // unmapped pages of the workload at time zero
   bool maps_at_first_touch = false;     // some pages may be mapped at their first touch
-  bool pages_move = false;              // pages may migrate; migrating pages are base pages
-  bool makes_copies = false;            // GPUs that read a page get copies
+  // decide_by() selects it, and states its facts.
+  PolicyChoice<PageDecision> decision{"remote_access"};
+  bool pages_move = false;    // pages may migrate; migrating pages are base pages
+  bool makes_copies = false;  // GPUs that read a page get copies
   LargePages large{};
   PolicyChoice<PageSizes> page_sizes{"by_buffer"};
   bool coalesces = false;                // base pages are coalesced where possible (page_sizes.hpp)
@@ -101,6 +104,11 @@ struct PagingDriverSpec {
   Duration response_delay{};
   Fragmentation fragmentation{};
 
+  void decide_by(PolicyChoice<PageDecision> const& policy) {
+    decision = policy;
+    pages_move = policy.facts().moves_pages;
+    makes_copies = pages_move && policy.facts().makes_copies;
+  }
   // Frames of a GPU without pre-fragmented data.
   std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
   FrameAllocator::Setup gpu_memory() const {

@@ -8,8 +8,9 @@
 // - Its contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
 // - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
 //   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
-// - A page on another device moves to the GPU after `fault_latency`. With read-only copies, a read makes a
-//   copy and a write drops all copies. A GPU without room accesses the page remotely.
+// - The policy decides at a fault on another device's page (page_decision.hpp): the page moves to the GPU, or
+//   a copy, after `fault_latency`; or it stays. A move drops all copies. A GPU without room accesses the page
+//   remotely.
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
 #pragma once
@@ -40,7 +41,7 @@ class FaultClient {
   // False: the fault must wait.
   bool handle(PageFault const& m, bool may_move, DriverTurn& t) const;
   bool touch_first(PageFault const& m, DriverTurn& t) const;
-  bool bring(PageFault const& m, PageTranslation const& home, DriverTurn& t) const;
+  bool bring(PageFault const& m, PageTranslation const& home, PageGoal goal, DriverTurn& t) const;
   void respond(PageFault const& m, PageTranslation const& to, Duration after, DriverTurn& t) const;
   Duration work(FaultKind kind, Duration takes, DriverTurn& t) const;
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -144,6 +145,9 @@ constexpr bool adds_copy(Transition t) {
 // page, without copies elsewhere.
 enum class PageGoal : std::uint8_t { readable, exclusive };
 
+constexpr PageGoal goal_of(PageAction action) {
+  return action == PageAction::copy_here ? PageGoal::readable : PageGoal::exclusive;
+}
 constexpr Transition transition_to(PageGoal goal, PageState from) {
   if (from == PageState::unmapped) return Transition::first_touch;
   bool const shared = from == PageState::shared;

@@ -3,9 +3,9 @@
 // The model: docs/model/translation.md; faults: docs/model/paging.md.
 //
 // - A response has the page's frame, on any device, and whether a fault has placed the page there (ATS).
-// - Faults: a page without an entry; a page on another device, if the remote-access policy decides so; a page
-//   that is being moved. A fault that the driver serves occupies only a fault-buffer entry, or nothing if
-//   GPUs record their faults (fault_path.hpp).
+// - Faults: a page without an entry; a page on another device, or with copies, if the remote-access policy
+//   decides so (page_decision.hpp); a page that is being moved. A fault that the driver serves occupies only
+//   a fault-buffer entry, or nothing if GPUs record their faults (fault_path.hpp).
 // - Guarantees: every request gets exactly one response. No fault is lost (fault_buffer.hpp). Replays and
 //   invalidations are sent behind all earlier responses (ATS invalidation).
 // - Limits: `pages` walks and faults. A request that needs one more stalls in order; hits and merged requests
@@ -21,8 +21,8 @@
 
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_directory.hpp"
-#include "farfault/paging/remote_touch.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/part_time.hpp"
@@ -100,12 +100,13 @@ struct IommuSpec {
   std::uint32_t waiters = 1024;  // maximum outstanding requests of all GPUs together
   PageTable const* preloaded = nullptr;
   std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; default: that of `preloaded`
-  PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
+  PolicyChoice<PageDecision> decision{"remote_access"};
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
-  std::uint32_t spaces = 1;    // address spaces
-  std::vector<IommuGpu> gpus;  // GPUs that it serves
-  std::uint32_t moves = 1;     // maximum pages that the driver moves at a time
+  std::uint32_t spaces = 1;                 // address spaces
+  std::span<PageRange const> buffers = {};  // must outlive it
+  std::vector<IommuGpu> gpus;               // GPUs that it serves
+  std::uint32_t moves = 1;                  // maximum pages that the driver moves at a time
   // A request for an unmapped page gets a fault response; otherwise its response waits until the page is
   // mapped.
   bool replays_first_touches = false;
@@ -181,7 +182,7 @@ struct IommuState {
   std::vector<Time> missed_at;  // by entry of `pages`: end of the TLB look-up
   Walker walker;                // tags are entries of `pages`
   PageTable table;
-  Policy<RemoteTouch> remote_touch;
+  Policy<PageDecision> decision;
   PageDirectory directory;
   // Pages unmapped and not yet remapped; never has waiters. A request for one faults, and causes no
   // migration.
@@ -290,9 +291,15 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
-  bool pages_move() const { return spec().pages_are_moved || remote_touch_.moves_pages; }
-  // Response to one of several merged requests. With read copies, a read of a remote page and a write of a
-  // page that has copies fault, each request by itself.
+  bool pages_move() const { return spec().pages_are_moved || decision_.moves_pages; }
+  // The policy decides that the driver is to act on a request for a page at this frame. may_fault(): it
+  // decides some requests of the GPU for the page.
+  bool faults(std::uint64_t page, PhysAddr frame, IommuWaiter const& from, IommuState& s) const;
+  bool may_fault(PhysAddr frame, DeviceId gpu) const {
+    return (decision_.events.has(PageEventKind::request) && device_of(frame) != gpu) ||
+           (decision_.events.has(PageEventKind::write_to_copies) && is_read_only(frame));
+  }
+  // Response to a request merged with others. If the policy makes copies, it decides each of them.
   Translation own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                            IommuState& s) const;
   // Sends fault responses to the requests of the entry, or to a single request; they then occupy nothing
@@ -329,7 +336,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void map(PageMove const& m, Cx& cx) const;
   void drop(PageMove const& m, Cx& cx) const;
 
-  RemoteTouch::Facts const remote_touch_ = spec().remote_touch.facts();
+  PageDecision::Facts const decision_ = spec().decision.facts();
 };
 extern template class Component<IommuSpec, IommuState>;  // compiled in iommu.cpp
 

@@ -42,7 +42,7 @@ inline std::string device_name(DeviceId d) {
 }
 
 // Flag in a translation's frame, in a bit that frames do not use: the page is read-only because it has copies
-// (paging/remote_touch.hpp).
+// (paging/page_decision.hpp).
 inline constexpr PhysAddr kReadOnly = PhysAddr{1} << 47;
 constexpr PhysAddr read_only(PhysAddr frame) {
   return frame | kReadOnly;

@@ -3,23 +3,25 @@
 // duplication of NVIDIA's driver (cudaMemAdviseSetReadMostly; uvm_va_block.c).
 #include <array>
 
-#include "farfault/paging/remote_touch.hpp"
+#include "farfault/paging/page_decision.hpp"
 
-namespace farfault::remote_touches {
+namespace farfault::page_decisions {
 namespace {
 
-class Duplicate final : public RemoteTouch {
+class Duplicate final : public PageDecision {
  public:
-  static constexpr Facts facts() { return {.moves_pages = true, .makes_copies = true}; }
-  bool may_move(PhysAddr frame, std::uint32_t gpu) const override {
-    return device_of(frame) != gpu || is_read_only(frame);
+  static constexpr Facts facts() {
+    using enum PageEventKind;
+    return {.moves_pages = true, .makes_copies = true, .events = {request, write_to_copies, fault}};
   }
-  bool touch(std::uint64_t, PhysAddr frame, std::uint32_t gpu, Access access) override {
-    bool const written = access == Access::write && is_read_only(frame);
-    bool const elsewhere = device_of(frame) != gpu;
-    counts_.writes += written ? 1 : 0;
-    counts_.reads += elsewhere && access == Access::read ? 1 : 0;
-    return written || elsewhere;
+  PageAction decide(PageEvent const& e) override {
+    bool const reads = e.access == Access::read;
+    counts_.reads += e.kind == PageEventKind::request && reads ? 1 : 0;
+    counts_.writes += e.kind == PageEventKind::write_to_copies ? 1 : 0;
+    // A read that faulted while the page was in flight makes a copy; a write is answered with the new frame.
+    bool const waited = e.cause == FaultKind::not_mapped || (e.cause == FaultKind::moving && !reads);
+    if (e.kind == PageEventKind::fault && waited) return PageAction::stay;
+    return reads ? PageAction::copy_here : PageAction::move_here;
   }
   void forget(std::uint64_t) override {}
 
@@ -44,10 +46,10 @@ class Duplicate final : public RemoteTouch {
 
 }  // namespace
 
-void duplicate(PolicyList<RemoteTouch>& list) {
+void duplicate(PolicyList<PageDecision>& list) {
   list.add<Duplicate>("duplicate",
                       "read-only copies for GPUs that read the page, migration to a GPU that writes it, "
                       "which drops the copies");
 }
 
-}  // namespace farfault::remote_touches
+}  // namespace farfault::page_decisions
