@@ -14,12 +14,25 @@
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/page_table.hpp"
 
 namespace farfault::page_world {
 
 inline constexpr unsigned kPageBits = 38;  // the last level of a page table has two entries
 inline constexpr std::uint64_t kFirst = 2;
 inline constexpr std::uint64_t kPages = 2;
+// Page numbers of pages 0 and 1: neighbours, or equal numbers in two address spaces.
+class PageNumbers {
+ public:
+  PageNumbers() = default;
+  explicit PageNumbers(std::uint32_t spaces)
+      : step_(spaces == 1 ? 1 : std::uint64_t{1} << PageLevels(kPageBits).bits()) {}
+  std::uint64_t of(std::uint64_t page) const { return kFirst + page * step_; }
+  std::uint64_t page(std::uint64_t number) const { return (number - kFirst) / step_; }
+
+ private:
+  std::uint64_t step_ = 1;
+};
 inline constexpr std::uint64_t kGpus = 3;
 inline constexpr std::uint64_t kIommus = 2;
 inline constexpr std::uint64_t kFrames = 4;        // at most, of a device

@@ -36,9 +36,10 @@ struct Setup {
   std::string replay;      // empty: faults are served one by one
   std::string page_sizes;  // empty: no coalescing
   std::uint64_t frames = 1;
+  std::uint32_t spaces = 1;  // 2: equal page numbers in two address spaces
 };
 
-std::vector<Setup> setups_for(Changes const& all) {
+std::vector<Setup> setups_for(Changes const& all, bool apart) {
   if (std::ranges::any_of(all, is_of_sizes))
     return {{"", "in_place_coalescer", 4}, {"", "migrating_coalescer", 4}};
   std::vector<Setup> setups;
@@ -47,6 +48,10 @@ std::vector<Setup> setups_for(Changes const& all) {
   if (has(all, Change::evict_home)) return setups;
   setups.push_back({"", "", 1});
   setups.push_back({"", "", 2});
+  if (apart) {
+    setups.push_back({"", "", 1, 2});
+    setups.push_back({"page", "", 1, 2});
+  }
   return setups;
 }
 
@@ -56,7 +61,7 @@ Result search(Changes const& all, std::vector<std::uint64_t> const& pages, Setup
   if (has(all, Change::splinter) && !has(all, Change::coalesce)) homes[1] = 0;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i] == Change::first_touch) homes.at(pages[i]) = kUnmapped;
-  Machine m(homes, setup.frames);
+  Machine m(homes, setup.frames, setup.spaces);
   if (!setup.replay.empty()) m.with_batches(setup.replay);
   if (!setup.page_sizes.empty()) m.with_coalescing(setup.page_sizes);
   if (std::ranges::any_of(all, is_of_copies)) m.spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
@@ -90,11 +95,12 @@ Result search_all(Changes const& all) {
     std::vector<std::uint64_t> pages;
     for (std::size_t i = 0; i < all.size(); ++i)
       pages.push_back(all[i] == Change::coalesce ? 1 : coalesces ? (apart ? 0 : 1) : apart ? i % 2 : 0);
-    for (auto const& setup : setups_for(all)) {
+    for (auto const& setup : setups_for(all, apart)) {
       CAPTURE(apart);
       CAPTURE(setup.replay);
       CAPTURE(setup.page_sizes);
       CAPTURE(setup.frames);
+      CAPTURE(setup.spaces);
       auto const r = search(all, pages, setup);
       check(r);
       sum.add(r);

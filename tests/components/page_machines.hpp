@@ -16,13 +16,16 @@ inline constexpr DeviceId kUnmapped = 0xfffe;  // home of a page that is not map
 // Pages 0 and 1 on the given devices; each GPU has `frames` frames. Call place_pages() last.
 struct Machine {
   PagingDriverSpec spec;
+  PageNumbers numbers;
   std::array<DeviceId, kPages> homes;
   std::vector<PlacedPage> placed;
-  PageTable table{0, kPageBits};
+  PageTable table;
   HostPages host_pages;
   PlannedPages planned;
 
-  Machine(std::array<DeviceId, kPages> const& at, std::uint64_t frames) : homes(at) {
+  Machine(std::array<DeviceId, kPages> const& at, std::uint64_t frames, std::uint32_t spaces = 1)
+      : numbers(spaces), homes(at), table(0, kPageBits, spaces) {
+    spec.spaces = spaces;
     spec.params.migrations = kPages;
     spec.params.fault_latency = spec.params.notify_latency = spec.params.allocation_latency =
         Duration::zero();
@@ -32,7 +35,7 @@ struct Machine {
     spec.frames_of_cpu = kPages;
     spec.iommus = kIommus;
     spec.decide_by(PolicyChoice<PageDecision>("migrate"));
-    spec.application_of_space = {0};
+    spec.application_of_space.assign(spaces, 0);
   }
   Machine(Machine const&) = delete;
   Machine& operator=(Machine const&) = delete;
@@ -48,11 +51,14 @@ struct Machine {
     batch.eviction_unit = ByteSize{std::uint64_t{1} << kPageBits};
     spec.in_batches = true;
     spec.iommu_of_gpu = {0, 1, 1};
-    spec.buffers = {{kFirst, kPages}};
+    if (spec.spaces == 1)
+      spec.buffers = {{kFirst, kPages}};
+    else
+      spec.buffers = {{numbers.of(0), 1}, {numbers.of(1), 1}};
   }
   // A program frees this page.
   void with_program(std::uint64_t page) {
-    planned = PlannedPages({{kFirst + page, 1}}, DeviceId{0});
+    planned = PlannedPages({{numbers.of(page), 1}}, DeviceId{0});
     spec.host_pages = &host_pages;
     spec.planned = &planned;
     spec.application_of_stream = {0};
@@ -73,9 +79,10 @@ struct Machine {
     for (std::uint64_t p = 0; p < kPages; ++p) {
       auto const device = homes.at(p);
       if (device == kUnmapped) continue;
-      placed.push_back({kFirst + p, device, 0});
+      placed.push_back({numbers.of(p), device, 0});
       auto& of_device = frames[device >= kFirstCpu ? kGpus : device];
-      table.map(kFirst + p, physical(device, of_device.allocate(kFirst + p) << kPageBits));
+      auto const frame = of_device.allocate(numbers.of(p));
+      table.map(numbers.of(p), physical(device, frame << kPageBits));
     }
     if (spec.coalesces && table.can_coalesce(kFirst)) {
       table.coalesce(kFirst);

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kChanges = 8;
 class World final : public DriverLinks {
  public:
   World(PagingDriverSpec const& with, std::vector<Request> requests)
-      : spec_(with), requests_(std::move(requests)), devices_(with.in_batches) {
+      : spec_(with), numbers_(with.spaces), requests_(std::move(requests)), devices_(with.in_batches) {
     state_.memory = DriverMemory(spec_);
     state_.transitions = TransitionExecutor(spec_);
     state_.faults = FaultClient(spec_);
@@ -37,7 +37,7 @@ class World final : public DriverLinks {
       state_.evictions = EvictionClient(spec_);
     }
     for (std::uint64_t p = 0; p < kPages; ++p) {
-      auto const home = state_.memory.home(kFirst + p);
+      auto const home = state_.memory.home(numbers_.of(p));
       if (!home) continue;
       devices_.contents(home->frame) = p + 1;
       for (auto& t : devices_.tables) t[p] = home->frame;
@@ -153,7 +153,7 @@ class World final : public DriverLinks {
   bool is_at_rest() const {
     // With batches, an access to a page that a program has freed never ends (program_client.hpp).
     auto const rests = [&](Devices::Gpu const& g) {
-      auto const page = kFirst + g.page;
+      auto const page = numbers_.of(g.page);
       bool const freed = spec_.in_batches && !state_.memory.home(page) && state_.memory.is_unallocated(page);
       return g.phase == Devices::idle || (g.phase == Devices::waiting && freed);
     };
@@ -178,7 +178,8 @@ class World final : public DriverLinks {
       if (is_new && device_of(f) < kFirstCpu) ++used[device_of(f)];
     };
     auto const& m = state_.memory;
-    for (std::uint64_t p = kFirst; p < kFirst + kPages; ++p) {
+    for (std::uint64_t i = 0; i < kPages; ++i) {
+      auto const p = numbers_.of(i);
       auto const home = m.home(p);
       if (home) own(home->frame, p);
       for (DeviceId g = 0; g < kGpus; ++g)
@@ -200,9 +201,9 @@ class World final : public DriverLinks {
     };
     for (std::uint64_t g = 0; g < kGpus; ++g) {
       for (std::uint64_t p = 0; p < kPages; ++p)
-        if (devices_.tlb[g][p] != kNoFrame) check(devices_.tlb[g][p], kFirst + p);
+        if (devices_.tlb[g][p] != kNoFrame) check(devices_.tlb[g][p], numbers_.of(p));
       if (devices_.gpus[g].phase == Devices::using_frame)
-        check(devices_.gpus[g].frame, kFirst + devices_.gpus[g].page);
+        check(devices_.gpus[g].frame, numbers_.of(devices_.gpus[g].page));
     }
     return wrong;
   }
@@ -210,10 +211,10 @@ class World final : public DriverLinks {
   // DriverLinks.
   void tell_iommus(PageMove const& m, Duration) override {
     if (m.step == MoveStep::map && state_.transitions[m.move].transition == Transition::allocate)
-      devices_.renew(m.page - kFirst, m.frame);
+      devices_.renew(numbers_.page(m.page), m.frame);
     for (auto& queue : devices_.to_iommus)
-      queue.push_back(
-          {Devices::Down::move, m.page - kFirst, m.frame, m.move, static_cast<std::uint64_t>(m.step), 0, 0});
+      queue.push_back({Devices::Down::move, numbers_.page(m.page), m.frame, m.move,
+                       static_cast<std::uint64_t>(m.step), 0, 0});
   }
   void order_copy(DeviceId, CopyOrder const& m, Duration) override {
     devices_.copying.push_back({m.tag, m.from, m.to, devices_.contents(m.from)});
@@ -222,7 +223,7 @@ class World final : public DriverLinks {
     auto const gpu = m.gpu != kNoGpu ? m.gpu : m.entry;
     bool const is_placed = iommu == 0 && m.kind == FaultKind::not_mapped;
     Devices::ToIommu const answer{is_placed ? Devices::Down::placed : Devices::Down::answer,
-                                  m.page - kFirst,
+                                  numbers_.page(m.page),
                                   m.frame,
                                   0,
                                   0,
@@ -251,21 +252,21 @@ class World final : public DriverLinks {
     f(t);
     for (auto const& touch : state_.records.first_touches()) {
       see(Change::first_touch);
-      devices_.renew(touch.page - kFirst, touch.frame);
+      devices_.renew(numbers_.page(touch.page), touch.frame);
     }
   }
   void issue(Request const& op) {
     if (op.is_access()) return devices_.access(op);
     devices_.program_runs = 1;
     auto const kind = op.kind == Request::Kind::allocate ? OperationKind::allocate : OperationKind::free;
-    auto const first = (kFirst + op.page) << kPageBits;
+    auto const first = numbers_.of(op.page) << kPageBits;
     turn([&](DriverTurn& t) {
       t.s.programs.begin_order({.first = first, .bytes = std::uint64_t{1} << kPageBits, .kind = kind}, t);
     });
   }
   void faulted(std::uint64_t gpu, Devices::Fault const& m) {
     PageFault fault{};
-    fault.page = kFirst + m.page;
+    fault.page = numbers_.of(m.page);
     fault.gpu = static_cast<std::uint16_t>(gpu);
     fault.iommu = static_cast<std::uint16_t>(iommu_of(gpu));
     fault.entry = static_cast<std::uint32_t>(gpu);
@@ -284,7 +285,7 @@ class World final : public DriverLinks {
         case Devices::NoteKind::interrupt:
           return batch.interrupted({gpu}, t);
         case Devices::NoteKind::entry:
-          return batch.entry_arrived({.page = kFirst + m.page,
+          return batch.entry_arrived({.page = numbers_.of(m.page),
                                       .client = gpu,
                                       .access = m.writes != 0 ? Access::write : Access::read},
                                      t);
@@ -348,13 +349,14 @@ class World final : public DriverLinks {
     make_canonical(unmapped);
     lifetimes = {};
     for (auto& of_gpu : residency)
-      for (auto p = kFirst; p < kFirst + kPages; ++p) {
-        auto& evictions = of_gpu.of(p).evictions;
+      for (std::uint64_t p = 0; p < kPages; ++p) {
+        auto& evictions = of_gpu.of(numbers_.of(p)).evictions;
         evictions = std::min(evictions, std::uint32_t{1});
       }
   }
 
   PagingDriverSpec const& spec_;
+  PageNumbers const numbers_;
   DriverFacts const facts_{spec_};
   std::vector<Request> requests_;
   PagingDriverState state_;
