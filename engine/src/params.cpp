@@ -151,15 +151,28 @@ ParamTable::Declared ParamTable::flag(std::string_view name, bool& field, std::s
                                       std::string_view source) {
   auto get = [&field] { return std::string(field ? "true" : "false"); };
   auto set = [&field](std::string_view word) { field = parse_flag(word); };
-  return add({std::string(name), ParamKind::flag, get(), "true or false", std::string(text),
-              std::string(source), set, get});
+  return add({.name = std::string(name),
+              .kind = ParamKind::flag,
+              .default_value = get(),
+              .range = "true or false",
+              .text = std::string(text),
+              .source = std::string(source),
+              .set = set,
+              .get = get});
 }
 
 ParamTable::Declared ParamTable::words(ParamKind kind, std::string_view name, std::string& field,
                                        std::string_view text, std::string_view source) {
   auto get = [&field] { return field; };
   auto set = [&field](std::string_view word) { field = std::string(word); };
-  return add({std::string(name), kind, get(), "", std::string(text), std::string(source), set, get});
+  return add({.name = std::string(name),
+              .kind = kind,
+              .default_value = get(),
+              .range = "",
+              .text = std::string(text),
+              .source = std::string(source),
+              .set = set,
+              .get = get});
 }
 
 ParamTable::Declared ParamTable::text(std::string_view name, std::string& field, std::string_view text,
@@ -224,8 +237,15 @@ ParamTable::Declared ParamTable::choice(std::string_view name, EnumField field,
     if (i == std::ssize(choices)) throw UserError("'" + shown(word) + "' is not " + list);
     field.set(field.at, numbers[static_cast<std::size_t>(i)]);
   };
-  return add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set,
-              get, std::move(choices)});
+  return add({.name = std::string(name),
+              .kind = ParamKind::choice,
+              .default_value = get(),
+              .range = list,
+              .text = std::string(text),
+              .source = std::string(source),
+              .set = set,
+              .get = get,
+              .choices = std::move(choices)});
 }
 
 ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string& chosen,
@@ -241,8 +261,15 @@ ParamTable::Declared ParamTable::alternatives(std::string_view name, std::string
   };
   auto get = [&chosen] { return chosen; };
   auto const first = params_.size();
-  add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get,
-       std::move(choices)});
+  add({.name = std::string(name),
+       .kind = ParamKind::choice,
+       .default_value = get(),
+       .range = list,
+       .text = std::string(text),
+       .source = std::string(source),
+       .set = set,
+       .get = get,
+       .choices = std::move(choices)});
   for (auto const& a : all) {
     auto const section = a.prefix + a.name;
     auto const number = sections_.size();

@@ -69,8 +69,11 @@ struct WithStats final : Router {
   static auto stats() {
     std::vector<Stat<WithStats>> all;
     for (auto const* name : counted)
-      all.push_back({name, "count", "of a test", StatKind::counter,
-                     [](WithStats const&) -> std::uint64_t { return 1; }});
+      all.push_back({.name = name,
+                     .unit = "count",
+                     .text = "of a test",
+                     .kind = StatKind::counter,
+                     .value = [](WithStats const&) -> std::uint64_t { return 1; }});
     return all;
   }
 };

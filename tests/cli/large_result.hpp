@@ -28,7 +28,8 @@ inline std::vector<char const*> stages() {
 // `names` must outlive the result.
 inline std::vector<StatInfo> counters(std::vector<char const*> const& names, char const* unit) {
   std::vector<StatInfo> all;
-  for (auto const* name : names) all.push_back({name, unit, "A counter.", StatKind::counter, 1});
+  for (auto const* name : names)
+    all.push_back({.name = name, .unit = unit, .text = "A counter.", .kind = StatKind::counter, .bins = 1});
   return all;
 }
 
@@ -45,6 +46,10 @@ inline TableInfo placement_table() {
            {"pages", "count", "Pages.", ColumnType::u64}}};
 }
 
+inline results::LinkRow link_row(std::uint32_t a, std::uint32_t b, char const* kind) {
+  return {.a = a, .b = b, .kind = kind, .latency_ps = 1, .forward_bytes_per_s = 1, .backward_bytes_per_s = 1};
+}
+
 inline results::RunHeader header() {
   results::RunHeader h;
   h.resolved_config = "[machine.cluster]\nmachines = 128\n";
@@ -54,20 +59,28 @@ inline results::RunHeader header() {
   for (std::uint32_t m = 0; m < kMachines; ++m) {
     auto const name = "m" + std::to_string(m);
     auto const first = m * (kGpusOfMachine + 3);
-    h.nodes.push_back({name + ".cpu0", "cpu", name, name + ".host", name + ".driver"});
+    h.nodes.push_back({.name = name + ".cpu0",
+                       .kind = "cpu",
+                       .machine = name,
+                       .host = name + ".host",
+                       .driver = name + ".driver"});
     h.nodes.push_back({name + ".switch0", "pcie_switch", name});
     h.nodes.push_back({name + ".nic0", "nic", name});
-    h.links.push_back({first, first + 1, "pcie", 1, 1, 1});
-    h.links.push_back({first + 1, first + 2, "pcie", 1, 1, 1});
-    h.links.push_back({first + 2, kMachines * (kGpusOfMachine + 3) + m / 16, "network", 1, 1, 1});
+    h.links.push_back(link_row(first, first + 1, "pcie"));
+    h.links.push_back(link_row(first + 1, first + 2, "pcie"));
+    h.links.push_back(link_row(first + 2, kMachines * (kGpusOfMachine + 3) + m / 16, "network"));
     for (std::uint32_t g = 0; g < kGpusOfMachine; ++g) {
-      h.nodes.push_back({name_of_gpu(m * kGpusOfMachine + g), "gpu", name, name + ".host", ""});
-      h.links.push_back({first + 1, first + 3 + g, "pcie", 1, 1, 1});
+      h.nodes.push_back({.name = name_of_gpu(m * kGpusOfMachine + g),
+                         .kind = "gpu",
+                         .machine = name,
+                         .host = name + ".host",
+                         .driver = ""});
+      h.links.push_back(link_row(first + 1, first + 3 + g, "pcie"));
     }
   }
   for (std::uint32_t leaf = 0; leaf < kMachines / 16; ++leaf) {
     h.nodes.push_back({"net.leaf" + std::to_string(leaf), "network_switch"});
-    h.links.push_back({kMachines * (kGpusOfMachine + 3) + leaf, spine, "network", 1, 1, 1});
+    h.links.push_back(link_row(kMachines * (kGpusOfMachine + 3) + leaf, spine, "network"));
   }
   h.nodes.push_back({"net.spine0", "network_switch"});
   std::vector<std::string> gpus, sms, tlbs, ports, walkers;

@@ -101,7 +101,8 @@ std::string hostile_result(std::string const& attack) {
   h.resolved_config = "[a]\nb = \"" + attack + "\"\n";
   h.command_line = "farfault run " + attack;
   h.nodes = {{attack, attack}, {"gpu0" + attack, "gpu"}, {"gpu1" + attack, "gpu"}};
-  h.links = {{0, 1, attack, 1, 1, 1}};
+  h.links = {
+      {.a = 0, .b = 1, .kind = attack, .latency_ps = 1, .forward_bytes_per_s = 1, .backward_bytes_per_s = 1}};
   h.series = {
       {"rdma",
        {"gpu0" + attack + ".rdma"},

@@ -50,8 +50,14 @@ class Scheduler {
     for (std::uint32_t i = 0; i < n; ++i) {
       auto m = of(application, 0, i);
       m.train.more = lines - 1;
-      std::vector<DramPending> const queue{{m, 0, 0, 0, Time{}}};
-      CHECK(scheduler_->pick({queue, lines, 0, banks_, timing_, Time{1ns}, Access::read}) == 0);
+      std::vector<DramPending> const queue{{.request = m, .row = 0, .bank = 0}};
+      CHECK(scheduler_->pick({.queue = queue,
+                              .lines = lines,
+                              .writes = 0,
+                              .banks = banks_,
+                              .timing = timing_,
+                              .now = Time{1ns},
+                              .last = Access::read}) == 0);
     }
     return test::stat_of(choice_, scheduler_, "silver_lines") - before;
   }

@@ -257,7 +257,11 @@ struct Counts {
 inline std::vector<Counts> counts(GpuBench const& b) {
   std::vector<Counts> all;
   for (auto const& r : b.batches())
-    all.push_back({r.raw_faults, r.duplicates, r.faulted_pages, r.prefetched_pages, r.evicted_pages});
+    all.push_back({.raw = r.raw_faults,
+                   .duplicates = r.duplicates,
+                   .faulted = r.faulted_pages,
+                   .prefetched = r.prefetched_pages,
+                   .evicted = r.evicted_pages});
   return all;
 }
 

@@ -32,7 +32,7 @@ Times last_three(Times const& all) {
 
 void check_sums(GpuBench const& b, std::uint64_t bytes_out) {
   CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 9, 10, 11, 12});
-  CHECK(counts(b) == std::vector<Counts>{{3, 0, 3, 0, 0}, {3, 0, 3, 0, 3}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 3, .faulted = 3}, {.raw = 3, .faulted = 3, .evicted = 3}});
   CHECK(b.batches()[1].bytes_in == 3 * 4096);
   CHECK(b.batches()[1].bytes_out == bytes_out);
   CHECK(b.driver.state().stats[0].evicted_pages == 3);
@@ -148,7 +148,7 @@ TEST_CASE(
   auto const free = worked + ordered(gpu.unmap) + ordered(4 * gpu.out);
   CHECK(b.times(Seen::reads_in)[4] == free + 1);
   CHECK(b.ended(1) == free + ordered(gpu.in));
-  CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 4, .faulted = 4}, {.raw = 1, .faulted = 1, .evicted = 4}});
   CHECK(b.batches()[1].bytes_out == 4 * 4096);
   CHECK(b.driver.state().stats[0].evicted_pages == 4);
   CHECK(b.driver.state().memory.frames(0).available() == 3);
@@ -168,7 +168,7 @@ TEST_CASE("time line: unobtrusive and ideal: the first frame of a unit is used a
     // The batch ends with the last eviction of the unit, although its page arrived earlier.
     CHECK(b.done()[4] == free + ordered(gpu.in) + 1);
     CHECK(b.ended(1) == free + (schedule == "ideal" ? ordered(gpu.in) : 3 * gpu.out));
-    CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
+    CHECK(counts(b) == std::vector<Counts>{{.raw = 4, .faulted = 4}, {.raw = 1, .faulted = 1, .evicted = 4}});
     CHECK(b.driver.state().memory.frames(0).available() == 3);
   }
 }
@@ -194,7 +194,7 @@ TEST_CASE(
     CHECK(device_of(b.driver.state().memory.table().find(8)->frame) == kFirstCpu);
     CHECK(device_of(b.driver.state().memory.table().find(9)->frame) == kFirstCpu);
     CHECK(b.pages(Seen::reads_in) == Pages{8, 12, 9, 13});
-    CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 2}});
+    CHECK(counts(b) == std::vector<Counts>{{.raw = 2, .faulted = 2}, {.raw = 2, .faulted = 2, .evicted = 2}});
   }
 }
 

@@ -294,7 +294,12 @@ namespace {
 
 EvictionSchedule::Snapshot moment(std::uint64_t free, bool waits, std::uint32_t in, std::uint32_t unmapping,
                                   std::uint32_t unmapped, std::uint32_t out) {
-  return {free, waits, in, unmapping, unmapped, out};
+  return {.free_frames = free,
+          .page_needs_frame = waits,
+          .in = in,
+          .unmapping = unmapping,
+          .unmapped = unmapped,
+          .out = out};
 }
 Policy<EvictionSchedule> schedule(std::string const& name) {
   return PolicyChoice<EvictionSchedule>(name).make({});

@@ -75,7 +75,8 @@ TEST_CASE("batches: a page that a program frees meanwhile is not prefetched") {
   spec.host_pages = &host;
   spec.application_of_stream = {0};
   // Page 9 is freed from 99 us to 104 us. Page 8 faults at 100 us; the prefetcher would choose 9 and 10.
-  MemoryOrder const order{std::uint64_t{9} << 12, 4096, 0, OperationKind::free, {}};
+  MemoryOrder const order{
+      .first = std::uint64_t{9} << 12, .bytes = 4096, .stream = 0, .kind = OperationKind::free};
   Story const b(spec, {{Time{100us}, 0, {{8}}}}, {}, {{Time{99us}, order}});
   CHECK(b.row(0).faulted_pages == 1);
   CHECK(b.row(0).prefetched_pages == 1);
@@ -93,7 +94,8 @@ TEST_CASE("batches: a page that a program copies to meanwhile does not count as 
     placed.push_back({p, here ? DeviceId{0} : kFirstCpu});
   }
   static HostPages const host({{16, 1}}, 100);
-  MemoryOrder const order{std::uint64_t{16} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  MemoryOrder const order{
+      .first = std::uint64_t{16} << 12, .bytes = 4096, .stream = 0, .kind = OperationKind::copy_to_gpus};
   for (bool const copies : {false, true}) {
     CAPTURE(copies);
     auto spec = machine(1, 64);

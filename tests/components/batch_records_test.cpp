@@ -214,9 +214,12 @@ TEST_CASE(
     "fault batch: a page with a write among its entries is written, with the requester of the oldest entry") {
   FaultBatch batch;
   for (auto const access : {Access::read, Access::write, Access::read})
-    batch.add(
-        {7, Time{Duration{5 + static_cast<int>(access)}}, 0, access == Access::write ? 1U : 0U, access, {}});
-  batch.add({8, Time{}, 0, 0, Access::read, {}});
+    batch.add({.page = 7,
+               .raised = Time{Duration{5 + static_cast<int>(access)}},
+               .client = 0,
+               .application = access == Access::write ? 1U : 0U,
+               .access = access});
+  batch.add({.page = 8, .access = Access::read});
   auto const pages = batch.pages();
   REQUIRE(pages.size() == 2);
   CHECK(pages[0].access == Access::write);

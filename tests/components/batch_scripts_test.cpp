@@ -271,7 +271,7 @@ struct Planned {
   PlannedPages pages{{{512, 1}}, kNotPlanned};
 };
 MemoryOrder order_of(OperationKind kind) {
-  return {std::uint64_t{512} << 12, 4096, 0, kind, {}};
+  return {.first = std::uint64_t{512} << 12, .bytes = 4096, .stream = 0, .kind = kind};
 }
 
 }  // namespace

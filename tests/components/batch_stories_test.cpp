@@ -101,7 +101,8 @@ TEST_CASE("batches: a page that a program's copy makes resident meanwhile evicts
   spec.host_pages = &host;
   spec.application_of_stream = {0};
   // Two SMs have faulted on page 7. The program copies to it until 290 us, after which it is resident.
-  MemoryOrder const order{std::uint64_t{7} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  MemoryOrder const order{
+      .first = std::uint64_t{7} << 12, .bytes = 4096, .stream = 0, .kind = OperationKind::copy_to_gpus};
   Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{255us}, 0, {{7}, {8}}}}, {}, {{Time{250us}, order}});
   CHECK(b.row(1).faulted_pages == 1);
   CHECK(b.row(1).evicted_pages == 1);
@@ -231,7 +232,7 @@ TEST_CASE("batches: a page that a program has copied to on the GPU is transferre
     static HostPages const host({{7, 1}}, 100);
     spec.host_pages = &host;
     spec.application_of_stream = {0};
-    MemoryOrder const order{std::uint64_t{7} << 12, 4096, 0, kind, {}};
+    MemoryOrder const order{.first = std::uint64_t{7} << 12, .bytes = 4096, .stream = 0, .kind = kind};
     Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{8}}}}, {}, {{Time{250us}, order}});
     bool const written = kind == OperationKind::copy_to_gpus;
     CHECK(b.row(1).evicted_pages == 1);

@@ -48,7 +48,7 @@ TEST_CASE("time line: a burst that fits the fault buffer is one batch, read at o
   auto const done = [&](std::int64_t k) { return landed_after(worked, k) + 1; };
   CHECK(b.done() == Times{done(4), done(1), done(2), done(1), done(3)});
   REQUIRE(b.batches().size() == 1);
-  CHECK(counts(b) == std::vector<Counts>{{5, 1, 4, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 5, .duplicates = 1, .faulted = 4}});
   CHECK(b.batches()[0].first_fault == Time{101ns});
   CHECK(b.began(0) == began);
   CHECK(b.ended(0) == landed_after(worked, 4));
@@ -78,7 +78,7 @@ TEST_CASE(
   auto const then = worked_after(ended, 2, false);  // the second batch begins at the end of the first one
   CHECK(b.done() == Times{landed_after(worked, 1) + 1, ended + 1, landed_after(then, 1) + 1,
                           landed_after(then, 2) + 1, landed_after(worked, 1) + 1});
-  CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 2, .faulted = 2}, {.raw = 2, .faulted = 2}});
   CHECK(b.began(1) == ended);
   CHECK(b.ended(1) == landed_after(then, 2));
 }
@@ -98,7 +98,7 @@ TEST_CASE("time line: a burst that overflows the buffer, batch: dropped accesses
     auto const then = mapped_after(landed_after(worked_after(begin_after(again), 2, false), 2));
     CHECK(b.ended(1) == then);
     CHECK(b.done() == Times{replayed, replayed, replayed_after(then), replayed_after(then), replayed});
-    CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 0}});
+    CHECK(counts(b) == std::vector<Counts>{{.raw = 2, .faulted = 2}, {.raw = 2, .faulted = 2}});
   }
 }
 
@@ -117,7 +117,7 @@ TEST_CASE(
   auto const then = mapped_after(landed_after(worked_after(begin_after(again), 1, false), 1));
   auto const first = replayed_after(ended);
   CHECK(b.done() == Times{first, first, replayed_after(then), first});
-  CHECK(counts(b) == std::vector<Counts>{{3, 0, 3, 0, 0}, {1, 0, 1, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 3, .faulted = 3}, {.raw = 1, .faulted = 1}});
   CHECK(b.gmmu.state().utlbs.outstanding() == 0);
 }
 
@@ -148,7 +148,8 @@ TEST_CASE(
   GpuBench b(spec_of("page", "serialized", 100), kDuring);
   auto const then = landed_after(worked_after(kLanded, 1, false), 1);
   CHECK(b.done() == Times{kLanded + 1, then + 1, kLanded + 1});
-  CHECK(counts(b) == std::vector<Counts>{{1, 0, 1, 0, 0}, {2, 1, 1, 0, 0}});
+  CHECK(counts(b) ==
+        std::vector<Counts>{{.raw = 1, .faulted = 1}, {.raw = 2, .duplicates = 1, .faulted = 1}});
   CHECK(b.batches()[1].first_fault == Time{20'001ns});
   CHECK(b.began(1) == kLanded);
   CHECK(b.ended(1) == then);
@@ -166,7 +167,9 @@ TEST_CASE(
   CHECK(b.times(Seen::fault) == Times{100, 20'000, 20'001, replayed_after(first) + kGpu.again});
   // The third batch contains a fault raised while the second batch migrated its page: the driver has nothing
   // to do.
-  CHECK(counts(b) == std::vector<Counts>{{1, 0, 1, 0, 0}, {2, 1, 1, 0, 0}, {1, 1, 0, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 1, .faulted = 1},
+                                         {.raw = 2, .duplicates = 1, .faulted = 1},
+                                         {.raw = 1, .duplicates = 1}});
   CHECK(b.began(1) == first);
   CHECK(b.began(2) == second);
   CHECK(b.ended(2) == second + kTime);
@@ -182,7 +185,7 @@ TEST_CASE(
   auto const second = mapped_after(landed_after(worked_after(begin_after(again), 1, false), 1));
   CHECK(b.done() == Times{replayed_after(first), replayed_after(second), replayed_after(first)});
   CHECK(b.times(Seen::fault) == Times{100, 20'000, 20'001, again});
-  CHECK(counts(b) == std::vector<Counts>{{1, 0, 1, 0, 0}, {1, 0, 1, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 1, .faulted = 1}, {.raw = 1, .faulted = 1}});
   CHECK(b.began(1) == begin_after(again));
   CHECK(b.gmmu.state().raw_stats.flushed == 2);
   CHECK(b.gmmu.state().raw_stats.interrupts == 2);
@@ -195,7 +198,8 @@ TEST_CASE("time line: faults during a batch, once: no replay until the buffer is
   auto const replayed = replayed_after(read_after(second, 0));
   CHECK(b.done() == Times(3, replayed));
   CHECK(b.times(Seen::fault) == Times{100, 20'000, 20'001});
-  CHECK(counts(b) == std::vector<Counts>{{1, 0, 1, 0, 0}, {2, 1, 1, 0, 0}});
+  CHECK(counts(b) ==
+        std::vector<Counts>{{.raw = 1, .faulted = 1}, {.raw = 2, .duplicates = 1, .faulted = 1}});
   CHECK(b.gmmu.state().stats.replays == 1);
 }
 
@@ -214,7 +218,9 @@ TEST_CASE("time line: faults during a batch, block: one replay per mapped block 
   CHECK(b.done() == Times{replayed_after(block), replayed_after(ended), replayed_after(last)});
   CHECK(b.times(Seen::fault) ==
         Times{100, 101, replayed_after(block) + kGpu.again, 40'000, replayed_after(ended) + kGpu.again});
-  CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 1, 1, 0, 0}, {1, 1, 0, 0, 0}});
+  CHECK(counts(b) == std::vector<Counts>{{.raw = 2, .faulted = 2},
+                                         {.raw = 2, .duplicates = 1, .faulted = 1},
+                                         {.raw = 1, .duplicates = 1}});
   CHECK(b.batches()[0].blocks == 2);
   // Two blocks and the end of the first batch; the block and the end of the second batch; and the last one.
   CHECK(b.gmmu.state().stats.replays == 6);
@@ -237,7 +243,8 @@ TEST_CASE(
   GpuBench b(spec, {{100, 7, 0}, {4'000, 8, 1}, {20'000, 9, 2}});
   CHECK(b.began(0) == begin_after(100) + kInterrupt);
   // The third batch contains the fault of 9 at the replay after the first batch.
-  CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {1, 0, 1, 0, 0}, {1, 1, 0, 0, 0}});
+  CHECK(counts(b) ==
+        std::vector<Counts>{{.raw = 2, .faulted = 2}, {.raw = 1, .faulted = 1}, {.raw = 1, .duplicates = 1}});
   CHECK(b.began(1) == b.ended(0));
 }
 
@@ -260,7 +267,8 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and a later ac
     CHECK(b.times(Seen::fault) == Times{100, 20'000});
     CHECK(b.ended(0) == ended);
     CHECK(counts(b) ==
-          std::vector<Counts>{{1, 0, 1, static_cast<std::uint64_t>(c.pages - 1), 0}, {1, 1, 0, 0, 0}});
+          std::vector<Counts>{{.raw = 1, .faulted = 1, .prefetched = static_cast<std::uint64_t>(c.pages - 1)},
+                              {.raw = 1, .duplicates = 1}});
     CHECK(b.ended(1) == ended + kTime);  // nothing to do for the second fault
     CHECK(b.batches()[0].bytes_in == static_cast<std::uint64_t>(c.pages) * 4096);
     CHECK(b.driver.state().stats[0].prefetched_pages == static_cast<std::uint64_t>(c.pages - 1));
@@ -274,7 +282,8 @@ TEST_CASE("time line: no page is prefetched if the batch would exceed the GPU's 
     auto spec = spec_of("batch", "serialized", frames);
     spec.batch.prefetch.choose("tree");
     GpuBench b(spec, {{100, 7, 0}, {101, 519, 1}});
-    Counts const expected{2, 0, 2, frames < 8 ? 1U : frames < 10 ? 7U : 8U, frames == 8 ? 1U : 0U};
+    auto const prefetched = frames < 8 ? 1U : frames < 10 ? 7U : 8U;
+    Counts const expected{.raw = 2, .faulted = 2, .prefetched = prefetched, .evicted = frames == 8 ? 1U : 0U};
     CHECK(counts(b)[0] == expected);
   }
 }

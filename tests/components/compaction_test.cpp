@@ -34,7 +34,12 @@ PolicyChoice<FrameAllocator> const& choice() {
 }
 // Large frames of 2^size base pages. Pages 0 to 63 of each of two spaces are allocated en masse.
 FrameAllocator::Setup memory(std::uint64_t frames, std::uint64_t max_moved, unsigned size = 2) {
-  return {frames, kPageBits, 2, size, {size, {{page_of(0, 0), 64}, {page_of(1, 0), 64}}}, max_moved};
+  return {.frames = frames,
+          .page_bits = kPageBits,
+          .spaces = 2,
+          .large_size = size,
+          .large_regions = {size, {{page_of(0, 0), 64}, {page_of(1, 0), 64}}},
+          .max_moved = max_moved};
 }
 bool all_may(std::uint64_t) {
   return true;
@@ -342,7 +347,8 @@ TEST_CASE("fragmentation: index and occupancy are shares of the large frames and
   for (std::string const name : {"on_demand", "contiguity_conserving"}) {
     CAPTURE(name);
     PolicyChoice<FrameAllocator> const frames_choice(name);
-    FrameAllocator::Setup const setup{1000, kPageBits, 1, 4, {}};  // 62 large frames and eight more frames
+    // 62 large frames and eight more frames.
+    FrameAllocator::Setup const setup{.frames = 1000, .page_bits = kPageBits, .spaces = 1, .large_size = 4};
     for (auto const& c : {Case{0.5, 0.25, 31, 4},
                           {1.0, 1.0, 62, 16},
                           {0.01, 0.5, 1, 8},
@@ -364,7 +370,7 @@ TEST_CASE("fragmentation: index and occupancy are shares of the large frames and
 
 TEST_CASE("fragmentation: seed, GPU and memory size determine the occupied frames") {
   PolicyChoice<FrameAllocator> const on_demand("on_demand");
-  FrameAllocator::Setup const setup{4096, kPageBits, 1, 6, {}};
+  FrameAllocator::Setup const setup{.frames = 4096, .page_bits = kPageBits, .spaces = 1, .large_size = 6};
   auto const free_frames = [&](std::uint64_t seed, std::uint32_t gpu) {
     auto frames = on_demand.make(setup);
     Fragmentation{0.5, 0.5, seed}.occupy(*frames, setup, gpu);

@@ -265,7 +265,12 @@ class Obvious {
 TEST_CASE("compressed TLBs of every kind match a simple reference over a million random calls") {
   for (auto const& kind : kinds()) {
     CAPTURE(kind.name);
-    test::ChosenTlb tlb("compressed", kind.settings, {64, 8, 12, test::kLru, 1U | 1U << 2U | 1U << 9U});
+    test::ChosenTlb tlb("compressed", kind.settings,
+                        {.entries = 64,
+                         .ways = 8,
+                         .page_bits = 12,
+                         .replacement = test::kLru,
+                         .sizes = 1U | 1U << 2U | 1U << 9U});
     Obvious obvious(kind);
     TlbTraffic traffic(kind.name.size(), true);
     for (int i = 0; i < 1'000'000; ++i) {
@@ -299,7 +304,12 @@ TEST_CASE("compressed TLBs of every kind match a simple reference over a million
     CHECK(tlb.stat("compressed_hits") > 1000);
     CHECK(tlb.stat("uncompressed_hits") > 1000);
     CHECK((tlb.stat("rebasings") > 1000) == kind.rebases);
-    test::ChosenTlb copy("compressed", kind.settings, {64, 8, 12, test::kLru, 1U | 1U << 2U | 1U << 9U});
+    test::ChosenTlb copy("compressed", kind.settings,
+                         {.entries = 64,
+                          .ways = 8,
+                          .page_bits = 12,
+                          .replacement = test::kLru,
+                          .sizes = 1U | 1U << 2U | 1U << 9U});
     test::copy_state(tlb.tlb, copy.tlb);
     CHECK(test::entries_of(copy.tlb) == test::entries_of(tlb.tlb));
     CHECK(test::hash_of(copy.tlb) == test::hash_of(tlb.tlb));

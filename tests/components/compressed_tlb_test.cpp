@@ -26,7 +26,9 @@ test::ChosenTlb l2(std::vector<test::Setting> const& settings = {}) {
 // Sets of four ways: two uncompressed translations, four compressed ones.
 test::ChosenTlb small(std::uint32_t sets, std::vector<test::Setting> const& settings = {},
                       std::uint32_t sizes = 1) {
-  return {"compressed", settings, {4 * sets, 4, 12, kLru, sizes}};
+  return {"compressed",
+          settings,
+          {.entries = 4 * sets, .ways = 4, .page_bits = 12, .replacement = kLru, .sizes = sizes}};
 }
 
 // A page of a set by its tag, and a frame by its number.
@@ -52,7 +54,8 @@ std::set<std::uint64_t> pages_of(test::ChosenTlb const& tlb) {
 }
 std::string refusal(std::vector<test::Setting> const& settings, std::uint32_t entries = 512,
                     std::uint32_t ways = 16, std::uint32_t sizes = 1) {
-  return test::chosen<TlbOrganization>("compressed", settings).why_not({entries, ways, 12, kLru, sizes});
+  return test::chosen<TlbOrganization>("compressed", settings)
+      .why_not({.entries = entries, .ways = ways, .page_bits = 12, .replacement = kLru, .sizes = sizes});
 }
 
 }  // namespace
@@ -353,7 +356,13 @@ TEST_CASE("compressed: only compressed translations have the extra latency, at a
     CAPTURE(large_entries);
     test::ChosenTlb tlb{"compressed",
                         {{"latency", "7"}, {"large_entries", large_entries}, {"large_ways", "4"}},
-                        {16, 4, 12, kLru, kSizes, nullptr, true}};
+                        {.entries = 16,
+                         .ways = 4,
+                         .page_bits = 12,
+                         .replacement = kLru,
+                         .sizes = kSizes,
+                         .mapped = nullptr,
+                         .takes_delays = true}};
     tlb->fill(512, {0x4000'0000, 9});              // the base of its set
     tlb->fill(512 + 8 * 512, {0x4'0000'0000, 9});  // of the same set, far from it
     REQUIRE(is_compressed(tlb, 512));

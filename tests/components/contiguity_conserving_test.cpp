@@ -35,7 +35,8 @@ PolicyChoice<FrameAllocator> const& choice() {
 FrameAllocator::Setup small_memory(std::uint64_t frames) {
   std::vector<PageRange> ranges;
   for (std::uint32_t space = 0; space < 3; ++space) ranges.push_back({page_of(space, 8), 24});
-  return {frames, kPageBits, 3, 2, {2, ranges}};
+  return {
+      .frames = frames, .page_bits = kPageBits, .spaces = 3, .large_size = 2, .large_regions = {2, ranges}};
 }
 
 std::uint64_t stat(Policy<FrameAllocator> const& frames, std::string_view name) {
@@ -201,7 +202,8 @@ TEST_CASE(
   CHECK(endless->allocate(7) == 0);
   CHECK(endless->allocate(8) == 1);
   CHECK(endless->available() == FrameAllocator::kUnbounded - 2);
-  FrameAllocator::Setup setup{3, 21, 2, 0, {0, {{0, 100}}}};
+  FrameAllocator::Setup setup{
+      .frames = 3, .page_bits = 21, .spaces = 2, .large_size = 0, .large_regions = {0, {{0, 100}}}};
   auto single = choice().make(setup);
   auto const other = first_address_of(1) >> 21;
   CHECK(single->allocate(0) == 0);
@@ -380,7 +382,11 @@ FrameAllocator::Setup setup_of(std::uint64_t frames, std::uint32_t spaces, unsig
     auto const whole = whole_pages({page_of(space, frames), 2 * frames}, size);
     if (whole.count != 0) ranges.push_back(whole);
   }
-  return {frames, kPageBits, spaces, size, {size, ranges}};
+  return {.frames = frames,
+          .page_bits = kPageBits,
+          .spaces = spaces,
+          .large_size = size,
+          .large_regions = {size, ranges}};
 }
 
 }  // namespace

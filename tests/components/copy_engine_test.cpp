@@ -85,7 +85,8 @@ struct CopyBench : Bench {
 
 TEST_CASE(
     "copy engine: a page's lines are read at one per cycle and written on arrival; the driver is notified") {
-  CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 256, 9, 3, 2}}});
+  CopyBench b(small(), {{Time{50ns},
+                         {.from = kFrom, .to = kTo, .bytes = 256, .tag = 9, .space = 3, .application = 2}}});
   CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54});
   for (std::uint64_t i = 0; i < 4; ++i) {
     auto const& m = b.remote->records()[i].message;
@@ -264,10 +265,14 @@ TEST_CASE("copy engine: parts of a train that arrive in any order are written at
   auto& engine = b.system.add<CopyEngine>("copy_engine", with_trains());
   b.feed(engine.copy, {{Time{50ns}, {kFrom, kTo, 256, 9}}});
   auto& asked = b.sink(engine.remote_request);
-  b.feed(engine.remote_response,
-         {{Time{200ns}, {kFrom + 128, 0, Access::read, FoundBy::memory, {}, {1, 500}}},
-          {Time{300ns}, {kFrom + 64, 0, Access::read}},
-          {Time{400ns}, {kFrom, 0, Access::read}}});
+  b.feed(engine.remote_response, {{Time{200ns},
+                                   {.address = kFrom + 128,
+                                    .tag = 0,
+                                    .access = Access::read,
+                                    .found_by = FoundBy::memory,
+                                    .train = {1, 500}}},
+                                  {Time{300ns}, {kFrom + 64, 0, Access::read}},
+                                  {Time{400ns}, {kFrom, 0, Access::read}}});
   auto& slice = b.responder<MemRequest, MemResponse>(memory(always(10ns)), engine.memory_response);
   b.join_family(engine.memory_request, {slice.request, slice.request});
   auto& copied = b.sink(engine.copied);

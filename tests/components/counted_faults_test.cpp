@@ -103,7 +103,10 @@ TEST_CASE("IOMMU: with migrations, faults of walks, TLB hits and moving pages na
                          {Time{400ns}, ask(kPage + 1, 2, 4, 1)},    // another GPU: merged
                          {Time{600ns}, ask(kPage + 2, 1, 5, 1)},    // during its migration
                          {Time{700ns}, ask(kPage + 2, 1, 6, 0)}});  // merged
-  b.feed(iommu.move, {{Time{500ns}, {kPage + 2, physical(1, 7 << 12), 0, MoveStep::unmap, 0, {}}}});
+  b.feed(
+      iommu.move,
+      {{Time{500ns},
+        {.page = kPage + 2, .frame = physical(1, 7 << 12), .move = 0, .step = MoveStep::unmap, .size = 0}}});
   b.idle(iommu.mapped, iommu.invalidated);
   b.sink(iommu.response);
   b.sink(iommu.first_touch);
@@ -332,7 +335,7 @@ TEST_CASE("driver: copies, allocations and frees of a stream are counted for its
   Bench b;
   auto& driver = b.system.add<PagingDriver>("driver", DriverBench::with_memory(spec));
   auto const order = [](std::uint64_t page, std::uint64_t bytes, std::uint32_t stream, OperationKind kind) {
-    return MemoryOrder{page << 12, bytes, stream, kind, {}};
+    return MemoryOrder{.first = page << 12, .bytes = bytes, .stream = stream, .kind = kind};
   };
   b.feed(driver.memory_order, {{Time{100ns}, order(64, 1024, 1, OperationKind::copy_to_gpus)},
                                {Time{200ns}, order(64, 8192, 2, OperationKind::copy_to_host)},

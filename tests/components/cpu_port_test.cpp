@@ -68,14 +68,23 @@ TEST_CASE("RDMA and CPU port: a translation takes the sum of its stages to the I
   // The response has 24 + 8 bytes: 2 ns.
   auto const& responses = *b.responses;
   CHECK(responses.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
-  CHECK(answer(responses, 0) == Answer{0x123, physical(2, 0x123 << 12), 0, FoundBy::fault, 42});
+  CHECK(answer(responses, 0) == Answer{.page = 0x123,
+                                       .frame = physical(2, 0x123 << 12),
+                                       .size = 0,
+                                       .found_by = FoundBy::fault,
+                                       .tag = 42});
 }
 
 TEST_CASE("RDMA and CPU port: a page fault reaches the driver after the translation requests before it") {
   GpuAndCpu b(Sizes{8, 1}, true);
   b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
-  b.feed(b.rdma.to_driver,
-         as_packets<PageFault>({{Time{1000ns}, {0x123, 4, 3, 7, FaultKind::moving, 1, {}}}}));
+  b.feed(b.rdma.to_driver, as_packets<PageFault>({{Time{1000ns},
+                                                   {.page = 0x123,
+                                                    .gpu = 4,
+                                                    .iommu = 3,
+                                                    .entry = 7,
+                                                    .kind = FaultKind::moving,
+                                                    .recorded_by_gpu = 1}}}));
   b.idle(b.rdma.invalidated, b.cpu.translated);
   b.sink(b.rdma.invalidate);
   auto& requests = b.sink(b.cpu.translate);
@@ -205,7 +214,10 @@ TEST_CASE(
     b.idle(rdma.translate_request, rdma.invalidated);
     std::vector<Record<MemRequest>> reads;
     for (std::uint32_t i = 0; i < kReads; ++i)
-      reads.push_back({Time{100ns}, MemRequest{physical(kFirstCpu, 0), i, 0, Access::read, 64, {}, 0, {}}});
+      reads.push_back(
+          {Time{100ns},
+           MemRequest{
+               .address = physical(kFirstCpu, 0), .tag = i, .from = 0, .access = Access::read, .bytes = 64}});
     b.feed(rdma.remote_request, reads);
     b.sinks(rdma.remote_response, 1);
     b.sink(cpu.invalidated);

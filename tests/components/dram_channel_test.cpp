@@ -171,7 +171,7 @@ PolicyChoice<DramScheduler> batches(std::string const& high, std::string const& 
 }
 
 MemRequest in_one_row(std::uint64_t n, Access access) {
-  return {n * 64, static_cast<std::uint32_t>(n), 0, access, 64};
+  return {.address = n * 64, .tag = static_cast<std::uint32_t>(n), .from = 0, .access = access, .bytes = 64};
 }
 
 }  // namespace
@@ -251,8 +251,11 @@ TEST_CASE("DRAM: with refresh and turn-around, every request of a random load is
     spec.params.scheduler = batches(std::to_string(high), std::to_string(high / 2));
     Saturated b(spec, [](std::uint64_t n) {
       auto const random = n * 0x9E3779B97F4A7C15ULL;
-      return MemRequest{(random >> 40) * 64, static_cast<std::uint32_t>(n), 0,
-                        (random >> 39 & 1) != 0 ? Access::write : Access::read, 64};
+      return MemRequest{.address = (random >> 40) * 64,
+                        .tag = static_cast<std::uint32_t>(n),
+                        .from = 0,
+                        .access = (random >> 39 & 1) != 0 ? Access::write : Access::read,
+                        .bytes = 64};
     });
     auto const& s = b.dram.state();
     CHECK(s.stats.reads + s.stats.writes == 10'000);

@@ -30,9 +30,12 @@ struct Sizes {
 };
 
 inline LinkEnd link_end(Sizes const& sizes, std::uint16_t far_via, RouteTable const* far_route = nullptr) {
-  return {
-      kBandwidth, kFormat,  std::uint64_t{sizes.buffer} * kLine, sizes.batch == 1 ? 1 : sizes.batch * kLine,
-      far_via,    far_route};
+  return {.bandwidth = kBandwidth,
+          .format = kFormat,
+          .buffer = std::uint64_t{sizes.buffer} * kLine,
+          .batch = sizes.batch == 1 ? 1 : sizes.batch * kLine,
+          .far_via = far_via,
+          .far_route = far_route};
 }
 
 // A routing table of three nodes: by destination, the links that lead to it.

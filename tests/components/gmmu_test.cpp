@@ -231,10 +231,11 @@ TEST_CASE("GMMU: a flush of an evicted page ends when every slice with lines of 
   auto spec = spec_of("distributed", table);
   spec.slices_to_flush = 2;
   spec.moves = 4;
-  GmmuBench b(spec, {}, 10ns, 1000ns,
-              {{Time{200ns}, {kPage, local_frame(kPage), 3}},
-               {Time{300ns}, {kPage, local_frame(kPage), 3, MoveStep::flush, {}}}},
-              {{Time{260ns}, {3}}});
+  GmmuBench b(
+      spec, {}, 10ns, 1000ns,
+      {{Time{200ns}, {kPage, local_frame(kPage), 3}},
+       {Time{300ns}, {.page = kPage, .frame = local_frame(kPage), .move = 3, .step = MoveStep::flush}}},
+      {{Time{260ns}, {3}}});
   auto const slices = b.sinks(b.gmmu.flush, 2);
   b.feed(b.gmmu.flushed, {{Time{400ns}, {3}}, {Time{420ns}, {3}}});
   b.run();
@@ -251,11 +252,13 @@ TEST_CASE(
     "GMMU: a page allocated by a program is added to the table immediately, and freed like an evicted page") {
   auto const table = one_page();
   constexpr std::uint64_t kLarge = 7 << 9;
-  GmmuBench b(spec_of("distributed", table), {{Time{300ns}, {kLarge + 3, 1}}, {Time{600ns}, {kLarge + 4, 2}}},
-              10ns, 1000ns,
-              {{Time{200ns}, {kLarge, local_frame(0), 5, MoveStep::map, 9, {}}},
-               {Time{500ns}, {kLarge, local_frame(0), 6, MoveStep::unmap, 9, {}}}},
-              {{Time{560ns}, {6}}});
+  GmmuBench b(
+      spec_of("distributed", table), {{Time{300ns}, {kLarge + 3, 1}}, {Time{600ns}, {kLarge + 4, 2}}}, 10ns,
+      1000ns,
+      {{Time{200ns}, {.page = kLarge, .frame = local_frame(0), .move = 5, .step = MoveStep::map, .size = 9}},
+       {Time{500ns},
+        {.page = kLarge, .frame = local_frame(0), .move = 6, .step = MoveStep::unmap, .size = 9}}},
+      {{Time{560ns}, {6}}});
   b.run();
   CHECK(b.acknowledged->nanoseconds() == Times{201, 561});
   CHECK(b.acknowledged->records()[0].message.move == 5);

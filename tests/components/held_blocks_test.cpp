@@ -27,7 +27,7 @@ SmParams limits() {
   return sm;
 }
 SmUse one_warp(std::uint32_t registers = 100) {
-  return {1, 64, 1, registers, 0};
+  return {.warps = 1, .threads = 64, .blocks = 1, .registers = registers, .shared_bytes = 0};
 }
 
 HeldBlocks two_issuing() {

@@ -73,13 +73,13 @@ PageTable page_on_gpu1() {
 }
 // The driver's response to a fault with the first record.
 constexpr PageMapped responded(std::uint64_t page, PhysAddr frame) {
-  return {page, frame, 0, 0, FaultKind::remote, kNoGpu};
+  return {.page = page, .frame = frame, .entry = 0, .size = 0, .kind = FaultKind::remote, .gpu = kNoGpu};
 }
 constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
-  return {page, frame, move, MoveStep::unmap, {}};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::unmap};
 }
 constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
-  return {page, frame, move, MoveStep::remap, {}};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::remap};
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ TEST_CASE("IOMMU: an invalidation is sent after all earlier responses, however l
 
 TEST_CASE("IOMMU: a flush is sent only to the GPU with the frame, and reported when its lines are dropped") {
   auto const table = page_on_gpu1();
-  PageMove const flush{kGpu1Page, kHere, 0, MoveStep::flush, {}};
+  PageMove const flush{.page = kGpu1Page, .frame = kHere, .move = 0, .step = MoveStep::flush};
   MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 1)}},
                                  .moves = {{Time{1000ns}, unmap(0, kGpu1Page, kHere)}, {Time{3000ns}, flush}},
                                  .invalidated = {{Time{2000ns}, {0}}, {Time{4000ns}, {0}}}});
@@ -377,7 +377,12 @@ TEST_CASE(
   auto mapped = responded(kGpu1Page, there);
   mapped.entry = 4;
   mapped.gpu = 2;
-  PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 0};
+  PageMapped const first{.page = 55,
+                         .frame = physical(0, 3 << 12),
+                         .entry = 9,
+                         .size = 0,
+                         .kind = FaultKind::not_mapped,
+                         .gpu = 0};
   MovingBench b(
       spec, {.requests = {{Time{100ns}, ask(kGpu1Page, 2, 7)},
                           {Time{200ns}, ask(kGpu1Page, 0, 8)},

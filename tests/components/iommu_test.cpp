@@ -20,7 +20,8 @@ TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory and
   CHECK(b.cache->records()[0].message.from == 6);
   CHECK(b.cache->records()[0].message.bytes == 8);
   CHECK(b.responses->nanoseconds() == Times{150, 200 + 1 + 1});
-  CHECK(answer(*b.responses, 0) == Answer{kPage, frame_of(kPage), 0, FoundBy::iommu, 7});
+  CHECK(answer(*b.responses, 0) ==
+        Answer{.page = kPage, .frame = frame_of(kPage), .size = 0, .found_by = FoundBy::iommu, .tag = 7});
   CHECK(b.responses->records()[0].message.route.destination == 11);
   CHECK(b.responses->records()[1].message.route.destination == 12);
   CHECK(answer(*b.responses, 1).tag == 8);
@@ -177,17 +178,20 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   auto& iommu = b.system.add<Iommu>("iommu", spec);
   auto& driver = b.system.add<PagingDriver>("driver", driver_of(table));
   auto& client = b.system.add<Client<Packet, Packet>>(
-      "client", {5000, 48,
-                 [](std::uint64_t n) {
-                   auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
-                   return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3),
-                              static_cast<std::uint32_t>(n));
-                 },
-                 [&](Packet const& p) {
-                   auto const m = p.as<IommuResponse>();
-                   return driver.state().memory.table().find(m.page) == m.translation();
-                 },
-                 [](Packet const& p) { return p.as<IommuResponse>().tag; }});
+      "client", {.total = 5000,
+                 .window = 48,
+                 .request =
+                     [](std::uint64_t n) {
+                       auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
+                       return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3),
+                                  static_cast<std::uint32_t>(n));
+                     },
+                 .right =
+                     [&](Packet const& p) {
+                       auto const m = p.as<IommuResponse>();
+                       return driver.state().memory.table().find(m.page) == m.translation();
+                     },
+                 .tag = [](Packet const& p) { return p.as<IommuResponse>().tag; }});
   b.join(client.request, iommu.request);
   b.join(iommu.response, client.response);
   auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);

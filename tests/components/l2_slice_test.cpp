@@ -84,7 +84,8 @@ TEST_CASE("L2 slice: a response has hit or miss at the look-up of its request") 
 }
 
 TEST_CASE("L2 slice: a page-table entry is read with its line") {
-  SliceBench b(small_slice(), {{Time{10ns}, {0x1238, 3, 1, Access::read, 8}}});
+  SliceBench b(small_slice(),
+               {{Time{10ns}, {.address = 0x1238, .tag = 3, .from = 1, .access = Access::read, .bytes = 8}}});
   CHECK(b.dram->records()[0].message.address == 0x1200);
   CHECK(b.dram->records()[0].message.bytes == 64);
   CHECK(b.responses[1]->nanoseconds() == Times{77});

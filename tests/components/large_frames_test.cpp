@@ -28,15 +28,14 @@ struct TwoApplications {
   Applications applications{{{"one", &first, 0, {}, {}, {}, 1}, {"two", &second, 1, {}, {}, {}, 1}}};
 
   InitialMemory memory(std::uint64_t gpu_bytes, unsigned large_size = 9) const {
-    return InitialMemory({&applications,
-                          NodeDevices(2),
-                          nullptr,
-                          12,
-                          gpu_bytes,
-                          64 * kMiB,
-                          PolicyChoice<FrameAllocator>("contiguity_conserving"),
-                          {},
-                          large_size});
+    return InitialMemory({.applications = &applications,
+                          .devices = NodeDevices(2),
+                          .names = nullptr,
+                          .page_bits = 12,
+                          .bytes_of_gpu = gpu_bytes,
+                          .bytes_of_cpu = 64 * kMiB,
+                          .frames = PolicyChoice<FrameAllocator>("contiguity_conserving"),
+                          .large_size = large_size});
   }
   // Page by page, alternating between the applications.
   void place(InitialMemory& memory) const {

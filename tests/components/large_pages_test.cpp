@@ -90,14 +90,14 @@ std::string refusal(Workload const& w, std::string const& names) {
 struct Placed {
   Placed(Workload const& w, std::string const& large, std::uint64_t gpu_bytes, std::string const& how,
          std::uint32_t gpus = 2)
-      : memory({mock::alone(w),
-                NodeDevices(gpus),
-                nullptr,
-                12,
-                gpu_bytes,
-                512 * kMiB,
-                PolicyChoice<FrameAllocator>("on_demand"),
-                {large, kLarge}}) {
+      : memory({.applications = mock::alone(w),
+                .devices = NodeDevices(gpus),
+                .names = nullptr,
+                .page_bits = 12,
+                .bytes_of_gpu = gpu_bytes,
+                .bytes_of_cpu = 512 * kMiB,
+                .frames = PolicyChoice<FrameAllocator>("on_demand"),
+                .large = {large, kLarge}}) {
     ApplicationMemory of_the_only_one(memory, 0);
     PolicyChoice<PagePlacement>(how).make({})->place(of_the_only_one);
   }

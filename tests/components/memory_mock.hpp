@@ -19,17 +19,21 @@ inline ResponderSpec<MemRequest, MemResponse> memory(std::function<Duration(std:
                                                      Below below = Below::memory) {
   ResponderSpec<MemRequest, MemResponse> spec;
   spec.reply = [below](MemRequest const& m) {
-    return MemResponse{m.address, m.tag, m.access, line_found(m.address, below), {}, m.train};
+    return MemResponse{.address = m.address,
+                       .tag = m.tag,
+                       .access = m.access,
+                       .found_by = line_found(m.address, below),
+                       .train = m.train};
   };
   spec.delay = std::move(delay);
   return spec;
 }
 
 inline MemRequest read(PhysAddr address, std::uint32_t tag = 0, std::uint16_t from = 0) {
-  return {address, tag, from, Access::read, 64};
+  return {.address = address, .tag = tag, .from = from, .access = Access::read, .bytes = 64};
 }
 inline MemRequest write(PhysAddr address, std::uint32_t tag = 0, std::uint16_t from = 0) {
-  return {address, tag, from, Access::write, 64};
+  return {.address = address, .tag = tag, .from = from, .access = Access::write, .bytes = 64};
 }
 
 using Found = std::vector<FoundBy>;

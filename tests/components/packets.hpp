@@ -38,7 +38,7 @@ struct Answer {
 inline std::optional<Answer> answer_in(Packet const& p) {
   if (p.is<IommuResponse>()) {
     auto const m = p.as<IommuResponse>();
-    return Answer{m.page, m.frame, m.size, m.found_by, m.tag};
+    return Answer{.page = m.page, .frame = m.frame, .size = m.size, .found_by = m.found_by, .tag = m.tag};
   }
   if (!p.is<Replay>()) return std::nullopt;
   auto const m = p.as<Replay>();

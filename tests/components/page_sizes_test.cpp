@@ -57,7 +57,8 @@ TEST_CASE("SM: an invalidation of a large page drops its translation and all of 
   auto spec = unit_rates();
   spec.page_sizes = kSizes;
   SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns),
-            {{Time{300ns}, {0x200, kLargeFrame, 5, MoveStep::unmap, kLarge, {}}}});
+            {{Time{300ns},
+              {.page = 0x200, .frame = kLargeFrame, .move = 5, .step = MoveStep::unmap, .size = kLarge}}});
   b.size = kLarge;
   b.run();
   CHECK(b.invalidated->nanoseconds() == Times{301});

@@ -213,8 +213,13 @@ class World final : public DriverLinks {
     if (m.step == MoveStep::map && state_.transitions[m.move].transition == Transition::allocate)
       devices_.renew(numbers_.page(m.page), m.frame);
     for (auto& queue : devices_.to_iommus)
-      queue.push_back({Devices::Down::move, numbers_.page(m.page), m.frame, m.move,
-                       static_cast<std::uint64_t>(m.step), 0, 0});
+      queue.push_back({.what = Devices::Down::move,
+                       .page = numbers_.page(m.page),
+                       .frame = m.frame,
+                       .move = m.move,
+                       .step = static_cast<std::uint64_t>(m.step),
+                       .gpu = 0,
+                       .kind = 0});
   }
   void order_copy(DeviceId, CopyOrder const& m, Duration) override {
     devices_.copying.push_back({m.tag, m.from, m.to, devices_.contents(m.from)});
@@ -222,13 +227,13 @@ class World final : public DriverLinks {
   void answer(std::uint32_t iommu, PageMapped const& m, Duration) override {
     auto const gpu = m.gpu != kNoGpu ? m.gpu : m.entry;
     bool const is_placed = iommu == 0 && m.kind == FaultKind::not_mapped;
-    Devices::ToIommu const answer{is_placed ? Devices::Down::placed : Devices::Down::answer,
-                                  numbers_.page(m.page),
-                                  m.frame,
-                                  0,
-                                  0,
-                                  gpu,
-                                  static_cast<std::uint64_t>(m.kind)};
+    Devices::ToIommu const answer{.what = is_placed ? Devices::Down::placed : Devices::Down::answer,
+                                  .page = numbers_.page(m.page),
+                                  .frame = m.frame,
+                                  .move = 0,
+                                  .step = 0,
+                                  .gpu = gpu,
+                                  .kind = static_cast<std::uint64_t>(m.kind)};
     // While answers are on their way, batches may repeat them without end: two stand for any number.
     auto& queue = devices_.to_iommus[iommu];
     if (!spec_.in_batches || std::ranges::count(queue, answer) < 2) queue.push_back(answer);

@@ -21,7 +21,7 @@ inline constexpr PhysAddr kFrame = physical(1, 5 << 12);
 
 inline PageFault fault(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry,
                        FaultKind kind = FaultKind::not_mapped) {
-  return {page, gpu, iommu, entry, kind, {}};
+  return {.page = page, .gpu = gpu, .iommu = iommu, .entry = entry, .kind = kind};
 }
 inline PageFault remote(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry) {
   return fault(page, gpu, iommu, entry, FaultKind::remote);

@@ -21,10 +21,10 @@ using Times = std::vector<std::int64_t>;
 constexpr std::uint64_t kBase = 512;  // first page of the buffer
 
 MemoryOrder allocate(std::uint64_t pages, std::uint32_t stream = 0, std::uint64_t first = kBase) {
-  return {first << 12, pages << 12, stream, OperationKind::allocate, {}};
+  return {.first = first << 12, .bytes = pages << 12, .stream = stream, .kind = OperationKind::allocate};
 }
 MemoryOrder free_of(std::uint64_t pages, std::uint32_t stream = 0, std::uint64_t first = kBase) {
-  return {first << 12, pages << 12, stream, OperationKind::free, {}};
+  return {.first = first << 12, .bytes = pages << 12, .stream = stream, .kind = OperationKind::free};
 }
 
 // Planned pages: 512 and 514 on GPU 1, 513 on GPU 0, 515 on the CPU, 516 without a location, and `large`
@@ -268,9 +268,13 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU with its frame 
   auto& iommu = b.system.add<Iommu>("iommu", spec);
   constexpr std::uint64_t kLarge = 1024;
   b.feed(iommu.request, {{Time{2us}, iommu_bench::ask(kLarge + 5, 0, 9)}});
-  b.feed(iommu.move, {{Time{1us}, {kLarge, physical(1, 512 << 12), 2, MoveStep::map, 9, {}}},
-                      {Time{1us}, {77, physical(9, 5 << 12), 3, MoveStep::map, 0, {}}},
-                      {Time{4us}, {kLarge, physical(1, 512 << 12), 2, MoveStep::forget, 9, {}}}});
+  b.feed(
+      iommu.move,
+      {{Time{1us},
+        {.page = kLarge, .frame = physical(1, 512 << 12), .move = 2, .step = MoveStep::map, .size = 9}},
+       {Time{1us}, {.page = 77, .frame = physical(9, 5 << 12), .move = 3, .step = MoveStep::map, .size = 0}},
+       {Time{4us},
+        {.page = kLarge, .frame = physical(1, 512 << 12), .move = 2, .step = MoveStep::forget, .size = 9}}});
   b.feed(iommu.invalidated,
          {{Time{1500ns}, {2}}, {Time{5000ns}, {2}}, {Time{5001ns}, {2}}, {Time{5007ns}, {2}}});
   b.idle(iommu.mapped);

@@ -59,10 +59,10 @@ struct CopyBench : Bench {
 };
 
 MemoryOrder to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-  return {first, bytes, stream, OperationKind::copy_to_gpus, {}};
+  return {.first = first, .bytes = bytes, .stream = stream, .kind = OperationKind::copy_to_gpus};
 }
 MemoryOrder to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-  return {first, bytes, stream, OperationKind::copy_to_host, {}};
+  return {.first = first, .bytes = bytes, .stream = stream, .kind = OperationKind::copy_to_host};
 }
 PhysAddr host_frame(std::uint64_t n) {
   return physical(kFirstCpu, (300 + n) << 12);

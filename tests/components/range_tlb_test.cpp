@@ -26,7 +26,9 @@ constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << 9U;
 
 test::ChosenTlb range_tlb(std::vector<test::Setting> const& settings = {},
                           PageTable const* mapped = nullptr) {
-  return {"range", settings, {8, 4, 12, kLru, kSizes, mapped}};
+  return {"range",
+          settings,
+          {.entries = 8, .ways = 4, .page_bits = 12, .replacement = kLru, .sizes = kSizes, .mapped = mapped}};
 }
 void fill(test::ChosenTlb& tlb, std::uint64_t page, std::uint64_t frame) {
   tlb->fill(page, {frame << 12U});

@@ -151,7 +151,7 @@ TEST_CASE("relaunch: a short program repeats until the last other one has ended,
   auto const one = program_of(1);
   // Kernels 0 and 1 of "short", 2 of "once", 3 and 4 of "long".
   RelaunchBench b({app("short", two, true), app("once", one, false), app("long", two, false)},
-                  {{4, 5, 20, 30, 32}});
+                  {.takes = {4, 5, 20, 30, 32}});
   b.run();
   CHECK(b.launches_of(2) == Numbers{101});
   CHECK(b.launches_of(3) == Numbers{101});

@@ -208,7 +208,8 @@ TEST_CASE(
   spec.host_pages = &host;
   spec.application_of_stream = {0};
   // Page 1030 is copied from 500 ns to 4 us. The last base page is mapped at 2 us.
-  MemoryOrder const order{VirtAddr{1030} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  MemoryOrder const order{
+      .first = VirtAddr{1030} << 12, .bytes = 4096, .stream = 0, .kind = OperationKind::copy_to_gpus};
   RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)}},
                                  .copied = {{Time{4us}, {0}}},
                                  .orders = {{Time{500ns}, order}}});

@@ -48,7 +48,9 @@ struct ScalarBench : Bench {
     tlb_spec.reply = [this, size](TranslateRequest const& m) {
       if (m.page == kNotMapped && faults-- > 0)
         return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
+      if (size != 0)
+        return TranslateResponse{
+            .page = m.page, .frame = kLargeFrame, .tag = 0, .found_by = FoundBy::l2_tlb, .size = size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
     tlb_spec.delay = always(20ns);
@@ -204,8 +206,10 @@ TEST_CASE("scalar cache: an invalidation of all drops every translation, but onl
 }
 
 TEST_CASE("scalar cache: an invalidation of a large page drops all of its lines") {
-  ScalarBench b({at(100, request(0x202340)), at(200, request(0x2ff044)), at(500, request(0x2ff044))}, {},
-                {{Time{400ns}, {0x200, kLargeFrame, 3, MoveStep::unmap, 9, {}}}}, 9);
+  ScalarBench b(
+      {at(100, request(0x202340)), at(200, request(0x2ff044)), at(500, request(0x2ff044))}, {},
+      {{Time{400ns}, {.page = 0x200, .frame = kLargeFrame, .move = 3, .step = MoveStep::unmap, .size = 9}}},
+      9);
   CHECK(b.invalidated->nanoseconds() == Times{401});
   CHECK(b.tlb->records().size() == 2);
   CHECK(b.local->records().size() == 3);
@@ -272,8 +276,9 @@ TEST_CASE("scalar cache: an invalidation waits for all requests for a settled pa
   ScalarCacheParams params;
   params.mshrs = 1;  // the second read starts after the first
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7))}, params,
-                {{Time{510ns}, {kNotMapped, physical(0, 57 << 12), 3, MoveStep::unmap, {}}}}, 0,
-                {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
+                {{Time{510ns},
+                  {.page = kNotMapped, .frame = physical(0, 57 << 12), .move = 3, .step = MoveStep::unmap}}},
+                0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
   CHECK(b.tlb->nanoseconds() == Times{101});
   REQUIRE(b.local->nanoseconds().size() == 2);
   CHECK(b.local->records()[1].message.address == physical(0, (57 << 12) + 64));

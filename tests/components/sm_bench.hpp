@@ -69,7 +69,9 @@ struct SmBench : Bench {
     tlb_spec.reply = [this](TranslateRequest const& m) {
       if (auto const f = faults.find(m.page); f != faults.end() && f->second-- > 0)
         return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
+      if (size != 0)
+        return TranslateResponse{
+            .page = m.page, .frame = kLargeFrame, .tag = 0, .found_by = FoundBy::l2_tlb, .size = size};
       auto const f = found_by.find(m.page);
       auto const frame = physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12);
       TranslateResponse r{m.page, copied && m.access == Access::read ? read_only(frame) : frame, 0,

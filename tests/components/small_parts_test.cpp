@@ -342,7 +342,14 @@ TEST_CASE("round robin: the next ready slot after the last one, with wrap-around
 
 TEST_CASE("execution units: warps of one SIMD take turns, warps of different SIMDs do not") {
   ExecutionUnits u;
-  ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
+  ExecutionRates const gcn{.simds = 4,
+                           .vector_cycles = 4,
+                           .special_cycles = 16,
+                           .scalar_rate = 1,
+                           .shared_bytes_per_cycle = 128,
+                           .dependent_latency = 4,
+                           .shared_latency = 0,
+                           .warp_width = 64};
   CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);
   CHECK(u.execute(gcn, 1, {.vector = 10}, 100) == 140);
   CHECK(u.execute(gcn, 4, {.vector = 10}, 100) == 180);
@@ -354,7 +361,14 @@ TEST_CASE("execution units: warps of one SIMD take turns, warps of different SIM
 TEST_CASE(
     "execution units: a unit of several instructions or bytes per cycle needs no whole cycle for each") {
   ExecutionUnits u;
-  ExecutionRates const rates{4, 1, 1, 4, 128, 1, 0, 32};
+  ExecutionRates const rates{.simds = 4,
+                             .vector_cycles = 1,
+                             .special_cycles = 1,
+                             .scalar_rate = 4,
+                             .shared_bytes_per_cycle = 128,
+                             .dependent_latency = 1,
+                             .shared_latency = 0,
+                             .warp_width = 32};
   for (std::uint64_t n = 1; n <= 9; ++n) CHECK(u.execute(rates, 0, {.scalar = 1}, 10) == 10 + (n + 3) / 4);
   ExecutionUnits v;
   for (std::uint64_t n = 1; n <= 9; ++n)
@@ -363,7 +377,14 @@ TEST_CASE(
 
 TEST_CASE(
     "execution units: a scheduler with one instruction per cycle does not issue two kinds at the same time") {
-  ExecutionRates volta{4, 2, 8, 4, 128, 1, 0, 32};
+  ExecutionRates volta{.simds = 4,
+                       .vector_cycles = 2,
+                       .special_cycles = 8,
+                       .scalar_rate = 4,
+                       .shared_bytes_per_cycle = 128,
+                       .dependent_latency = 1,
+                       .shared_latency = 0,
+                       .warp_width = 32};
   Work const mixed{.vector = 10, .scalar = 15, .shared = 5, .shared_bytes_per_lane = 1};
   CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // dependent latency
   ExecutionUnits u;
@@ -381,7 +402,14 @@ TEST_CASE(
 
 TEST_CASE("execution units: a memory instruction takes no cycle of a computing SIMD") {
   ExecutionUnits u;
-  ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
+  ExecutionRates const gcn{.simds = 4,
+                           .vector_cycles = 4,
+                           .special_cycles = 16,
+                           .scalar_rate = 1,
+                           .shared_bytes_per_cycle = 128,
+                           .dependent_latency = 4,
+                           .shared_latency = 0,
+                           .warp_width = 64};
   CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);
   u.take_issue_slot(gcn, 4, 105);
   CHECK(u.execute(gcn, 0, {.vector = 10}, 140) == 180);

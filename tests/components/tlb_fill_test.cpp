@@ -17,7 +17,11 @@ using test::kLru;
 namespace {
 
 constexpr std::uint32_t kSizes = 1U | 1U << 9;  // base pages, and large pages of 512
-TlbFill::Setup const kSetup{Clock{1'000'000'000}, {{0, 1, 2}, {3}}, 12, kSizes, &kLru};
+TlbFill::Setup const kSetup{.clock = Clock{1'000'000'000},
+                            .sms = {{0, 1, 2}, {3}},
+                            .page_bits = 12,
+                            .page_sizes = kSizes,
+                            .replacement = &kLru};
 
 struct Kept {
   PageTranslation translation;

@@ -36,7 +36,8 @@ Policy<TlbOrganization> plain(std::uint32_t entries, std::uint32_t ways) {
 }
 constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << 9U;  // 1, 4 and 512 base pages
 Policy<TlbOrganization> make_with_sizes(std::string const& name, std::uint32_t entries, std::uint32_t ways) {
-  return choice_of(name).make({entries, ways, 12, kLru, kSizes});
+  return choice_of(name).make(
+      {.entries = entries, .ways = ways, .page_bits = 12, .replacement = kLru, .sizes = kSizes});
 }
 constexpr std::uint64_t first_of(std::uint64_t page, unsigned size) {
   return page >> size << size;
@@ -197,7 +198,11 @@ TEST_CASE(
       auto const entries = shape.entries, ways = shape.ways;
       CAPTURE(name);
       CAPTURE(entries);
-      if (!choice_of(name).why_not({entries, ways, 12, kLru, kSizes}).empty()) continue;
+      if (!choice_of(name)
+               .why_not(
+                   {.entries = entries, .ways = ways, .page_bits = 12, .replacement = kLru, .sizes = kSizes})
+               .empty())
+        continue;
       auto tlb = make_with_sizes(name, entries, ways);
       Filled filled;
       std::mt19937_64 random(entries + 1);

@@ -36,10 +36,17 @@ struct Tlb {
   TlbOrganization* operator->() { return &*tlb; }
 };
 Tlb by_page_size(std::uint32_t entries, std::uint32_t ways, std::vector<test::Setting> const& settings = {}) {
-  return {test::chosen<TlbOrganization>("by_page_size", settings), {entries, ways, 12, kLru, kSizes}};
+  return {test::chosen<TlbOrganization>("by_page_size", settings),
+          {.entries = entries, .ways = ways, .page_bits = 12, .replacement = kLru, .sizes = kSizes}};
 }
 Tlb ideal(PageTable const* mapped, std::uint32_t entries = 32) {
-  return {PolicyChoice<TlbOrganization>("ideal"), {entries, entries, 12, kLru, kOfTable, mapped}};
+  return {PolicyChoice<TlbOrganization>("ideal"),
+          {.entries = entries,
+           .ways = entries,
+           .page_bits = 12,
+           .replacement = kLru,
+           .sizes = kOfTable,
+           .mapped = mapped}};
 }
 
 // Frames in the order of pages.
@@ -57,7 +64,8 @@ std::set<Page> pages_of(Policy<TlbOrganization> const& tlb) {
 std::string refusal(std::vector<test::Setting> const& settings, std::uint32_t entries,
                     PolicyChoice<Replacement> const& replacement) {
   auto const choice = test::chosen<TlbOrganization>("by_page_size", settings);
-  return choice.why_not({entries, entries, 12, replacement, kSizes});
+  return choice.why_not(
+      {.entries = entries, .ways = entries, .page_bits = 12, .replacement = replacement, .sizes = kSizes});
 }
 
 // Supports sets of up to four ways.

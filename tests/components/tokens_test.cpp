@@ -54,7 +54,13 @@ class Fill {
     settings.insert(settings.begin(), {"epoch", "1000"});
     return test::chosen<TlbFill>("tokens", settings);
   }
-  static TlbFill::Setup setup() { return {Clock{1'000'000'000}, {{2, 5}, {7}}, 12, 1, &kLru}; }
+  static TlbFill::Setup setup() {
+    return {.clock = Clock{1'000'000'000},
+            .sms = {{2, 5}, {7}},
+            .page_bits = 12,
+            .page_sizes = 1,
+            .replacement = &kLru};
+  }
   Time now() const { return Time{epochs_ * 1000ns + 1ns}; }
 
   PolicyChoice<TlbFill> choice_;

@@ -89,7 +89,12 @@ struct TlbBench : Bench {
 
 TranslateRequest request(std::uint64_t page, std::uint8_t warp, std::uint8_t application = 0,
                          std::uint8_t stalled = 0) {
-  return {page, 0, application, Access::read, warp, stalled};
+  return {.page = page,
+          .from = 0,
+          .application = application,
+          .access = Access::read,
+          .warp = warp,
+          .stalled = stalled};
 }
 
 using Pages = std::vector<std::uint64_t>;

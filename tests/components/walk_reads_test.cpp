@@ -23,7 +23,12 @@ using Times = std::vector<std::int64_t>;
 using Tags = std::vector<std::uint32_t>;
 
 MemRequest walk(PhysAddr address, std::uint32_t tag, unsigned below_root = 3) {
-  return {address, tag, 1, Access::read, 8, {0, 0, walk_read(below_root)}};
+  return {.address = address,
+          .tag = tag,
+          .from = 1,
+          .access = Access::read,
+          .bytes = 8,
+          .requester = {0, 0, walk_read(below_root)}};
 }
 
 L2SliceSpec slice_of(PolicyChoice<WalkReads> const& walk_reads) {

@@ -38,7 +38,11 @@ Ran run_ring(ring::Options const& options, std::uint32_t ranks, Time end, Engine
     auto const least = ~transport.max(~profile.exchanges);
     if (transport.rank() != 0) return;
     CHECK(most == least);
-    ran = {digest, events, most, profile.summaries, messages};
+    ran = {.digest = digest,
+           .events = events,
+           .exchanges = most,
+           .summaries = profile.summaries,
+           .messages = messages};
   });
   return ran;
 }

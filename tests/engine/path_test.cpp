@@ -36,7 +36,8 @@ PathProfile recorded(Graph const& graph, std::uint32_t partitions) {
     if (graph[i].sender) sends[*graph[i].sender].push_back(i);
   for (std::size_t i = 0; i < graph.size(); ++i) {
     auto const from = graph[i].sender ? graph[*graph[i].sender].partition : 0;
-    recorder.begin({Time{}, i, graph[i].partition, from, {}}, graph[i].partition);
+    recorder.begin({.when = Time{}, .sequence = i, .to = graph[i].partition, .from = from, .payload = {}},
+                   graph[i].partition);
     for (auto const to : sends[i]) recorder.sent(graph[i].partition, to);
     recorder.end();
   }

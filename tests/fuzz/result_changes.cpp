@@ -344,7 +344,16 @@ bool change_file(std::string const& path, Bytes changes, results::outside::Targe
   for (std::size_t i = 0; i < kMaxChanges && changes.size() >= sizeof(Change); ++i) {
     auto const b = changes.first<sizeof(Change)>();
     try {
-      apply(file, {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]}, targets);
+      apply(file,
+            {.what = b[0],
+             .object = b[1],
+             .other = b[2],
+             .type = b[3],
+             .shape = b[4],
+             .value = b[5],
+             .flags = b[6],
+             .spare = b[7]},
+            targets);
     } catch (results::Hdf5Failure const&) {
       // HDF5 does not allow this one.
     }

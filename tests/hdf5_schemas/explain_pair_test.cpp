@@ -509,13 +509,11 @@ TEST_CASE("explain_pair: sums are exact for any figures, and change their sign i
     auto const below = [&](std::uint64_t limit) { return random() % limit; };
     for (auto n = below(6); n != 0; --n) {
       auto const from = below(1'000'000'007), to = from + below(1'000'000'007);
-      Kernel k{std::string("kernel") + static_cast<char>('a' + below(3)),
-               from,
-               to,
-               {},
-               {},
-               from / 2,
-               to + below(1'000)};
+      Kernel k{.name = std::string("kernel") + static_cast<char>('a' + below(3)),
+               .reached = from,
+               .left = to,
+               .launched = from / 2,
+               .finished = to + below(1'000)};
       for (auto const& column : paired_runs::columns()) k.figures[column] = below(1'000'000'007);
       now = std::max(now, k.finished);
       run.kernels.push_back(std::move(k));

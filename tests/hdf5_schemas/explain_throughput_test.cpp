@@ -27,8 +27,18 @@ std::string written(std::string const& path, std::string const& config = kConfig
                     std::vector<std::uint64_t> const& amounts = {50'000, 20'000, 0, 600, 400}) {
   auto header = sample::header();
   header.resolved_config = config;
-  header.links = {{0, 1, "nvlink", 500'000, 25'000'000'000, 25'000'000'000},
-                  {1, 2, "pcie", 500'000, 16'000'000'000, 8'000'000'000}};
+  header.links = {{.a = 0,
+                   .b = 1,
+                   .kind = "nvlink",
+                   .latency_ps = 500'000,
+                   .forward_bytes_per_s = 25'000'000'000,
+                   .backward_bytes_per_s = 25'000'000'000},
+                  {.a = 1,
+                   .b = 2,
+                   .kind = "pcie",
+                   .latency_ps = 500'000,
+                   .forward_bytes_per_s = 16'000'000'000,
+                   .backward_bytes_per_s = 8'000'000'000}};
   StatInfo const bytes{"bytes", "bytes", "Bytes.", StatKind::counter, 1};
   header.series = {{"dram", {"gpu0.dram0", "gpu0.dram1"}, {bytes}},
                    {"cpu_dram", {"cpu0.dram0"}, {bytes}},

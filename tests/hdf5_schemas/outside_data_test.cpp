@@ -77,20 +77,20 @@ std::vector<std::string> all_readers(std::string const& path, std::string const&
       text += std::to_string(point.time_ps) + " " + joined(point.totals);
     return text;
   };
-  return {printed([&] { return to_json(read_summary(path)); }),
-          printed([&] { return joined(validate(path)); }),
-          printed([&] { return result_digest(path); }),
-          printed([&] { return report_data(path, {.points = 20}); }),
-          printed([&] { return to_json(explain(path)); }),
-          printed([&] {
-            return to_json(compare({sound, path}));
-          }),
-          printed([&] { return text_of(diff(path, sound)); }),
-          printed([&] { return text_of(diff(sound, path)); }),
-          printed([&] { return joined(renamed_inputs(path, sound)); }),
-          printed([&] { return joined(read_engine(path, "partition_load")); }),
-          printed([&] { return text_of(read_swept_run(path)); }),
-          printed(live)};
+  return std::vector<std::string>{printed([&] { return to_json(read_summary(path)); }),
+                                  printed([&] { return joined(validate(path)); }),
+                                  printed([&] { return result_digest(path); }),
+                                  printed([&] { return report_data(path, {.points = 20}); }),
+                                  printed([&] { return to_json(explain(path)); }),
+                                  printed([&] {
+                                    return to_json(compare({sound, path}));
+                                  }),
+                                  printed([&] { return text_of(diff(path, sound)); }),
+                                  printed([&] { return text_of(diff(sound, path)); }),
+                                  printed([&] { return joined(renamed_inputs(path, sound)); }),
+                                  printed([&] { return joined(read_engine(path, "partition_load")); }),
+                                  printed([&] { return text_of(read_swept_run(path)); }),
+                                  printed(live)};
 }
 
 void copy_file(std::string const& from, std::string const& to) {

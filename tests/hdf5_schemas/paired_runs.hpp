@@ -97,9 +97,9 @@ inline std::string write(std::string const& path, Run const& run) {
       kernels,
       {"copies", "Copies.", {text("direction"), number("started"), number("finished")}},
       {"allocations", "Allocations.", {text("operation"), number("started"), number("finished")}},
-      {"outstanding",
-       "Operations.",
-       {number("stream"), text("operation"), text("name"), number("started"), number("reached")}}};
+      {.name = "outstanding",
+       .text = "Operations.",
+       .columns = {number("stream"), text("operation"), text("name"), number("started"), number("reached")}}};
   ResultWriter writer(path, header);
   auto const end_time = Time{Duration{static_cast<std::int64_t>(run.end)}};
   writer.append_sample(end_time, std::vector{run.walkers_busy});

@@ -101,7 +101,8 @@ TEST_CASE("a summary as JSON has each name once, at its first position, in any o
            {"machine", "machine", "end", 3},
            {"gpu", "gpu1", "hits", 4},
            {"gpu", "gpu1", "walks", 5}})
-    s.summary.push_back({scope, name, metric, "1", "", value});
+    s.summary.push_back(
+        {.scope = scope, .name = name, .metric = metric, .unit = "1", .text = "", .value = value});
   CHECK(to_json(s).find("\"summary\":{\"gpu\":{\"gpu1\":{\"walks\":5,\"hits\":4},\"gpu0\":{\"walks\":2}},"
                         "\"machine\":{\"machine\":{\"end\":3}}}") != std::string::npos);
 }

@@ -29,7 +29,7 @@ Time at(std::uint64_t ps) {
 }
 
 StatInfo counter(std::string_view name, std::string_view unit = "count") {
-  return {name, unit, "A counter.", StatKind::counter, 1};
+  return {.name = name, .unit = unit, .text = "A counter.", .kind = StatKind::counter, .bins = 1};
 }
 
 RunHeader header_of(std::size_t gpus) {
@@ -37,7 +37,12 @@ RunHeader header_of(std::size_t gpus) {
   header.nodes.clear();
   for (std::size_t i = 0; i < gpus; ++i) header.nodes.push_back({"gpu" + std::to_string(i), "gpu"});
   header.nodes.push_back({"cpu0", "cpu"});
-  header.links = {{0, static_cast<std::uint32_t>(gpus), "pcie", 1, 1, 1}};
+  header.links = {{.a = 0,
+                   .b = static_cast<std::uint32_t>(gpus),
+                   .kind = "pcie",
+                   .latency_ps = 1,
+                   .forward_bytes_per_s = 1,
+                   .backward_bytes_per_s = 1}};
   header.series.clear();
   header.tables.clear();
   return header;
@@ -325,7 +330,8 @@ TEST_CASE("report data: the activity of every GPU takes one or two bytes per val
     CHECK(all["rest"]["what"] == "idle");
     CHECK(floats_of(all["totals"]["stages"][0]["ps"]) == std::vector<double>{0, 1000, 2000});
     CHECK(all["links"]["nodes"] == Json{"cpu0"});
-    CHECK(all["links"]["rows"] == Json{{1, 0, 1, 320, 5, 0.5}, {1, 0, 0, 64, 6, 0.0}});
+    CHECK(all["links"]["rows"] ==
+          Json::array({Json::array({1, 0, 1, 320, 5, 0.5}), Json::array({1, 0, 0, 64, 6, 0.0})}));
   }
 }
 

@@ -18,8 +18,18 @@ inline RunHeader header() {
   h.unused = {{"links.nvlink_bandwidth", "a machine with NVLinks", ""},
               {"links.pcie_latency", "a PCIe link without a stated latency", "links.scale.pcie.latency"}};
   h.nodes = {{"gpu0", "gpu"}, {"gpu1", "gpu"}, {"cpu0", "cpu"}};
-  h.links = {{0, 2, "pcie", 500'000, 16'000'000'000, 16'000'000'000},
-             {1, 2, "pcie", 500'000, 16'000'000'000, 8'000'000'000}};
+  h.links = {{.a = 0,
+              .b = 2,
+              .kind = "pcie",
+              .latency_ps = 500'000,
+              .forward_bytes_per_s = 16'000'000'000,
+              .backward_bytes_per_s = 16'000'000'000},
+             {.a = 1,
+              .b = 2,
+              .kind = "pcie",
+              .latency_ps = 500'000,
+              .forward_bytes_per_s = 16'000'000'000,
+              .backward_bytes_per_s = 8'000'000'000}};
   h.series = {
       {"l2_tlb",
        {"gpu0.l2_tlb", "gpu1.l2_tlb"},

@@ -16,13 +16,26 @@ using Texts = std::vector<std::string>;
 using Counts = std::vector<std::uint64_t>;
 
 inline farfault::results::SweepColumn parameter(std::string key, Texts values, std::string with = {}) {
-  return {std::move(key), "parameter", "1", "A parameter", std::move(values), std::move(with)};
+  return {.name = std::move(key),
+          .role = "parameter",
+          .unit = "1",
+          .text = "A parameter",
+          .values = std::move(values),
+          .varies_with = std::move(with)};
 }
 inline farfault::results::SweepColumn parameter(std::string key, Counts values) {
-  return {std::move(key), "parameter", "1", "A parameter", std::move(values), {}};
+  return {.name = std::move(key),
+          .role = "parameter",
+          .unit = "1",
+          .text = "A parameter",
+          .values = std::move(values)};
 }
 inline farfault::results::SweepColumn figure(std::string name, std::string unit, Counts values) {
-  return {std::move(name), "figure", std::move(unit), "A figure", std::move(values), {}};
+  return {.name = std::move(name),
+          .role = "figure",
+          .unit = std::move(unit),
+          .text = "A figure",
+          .values = std::move(values)};
 }
 
 // A list of three workloads, and two policies each: speedups 2, 4 and 8 of `bypass`.

@@ -26,13 +26,13 @@ struct Counts {
 Counts counts(std::string const& toml, std::uint32_t train) {
   ModelRun m(toml + "memory.train = " + std::to_string(train) + "\n");
   m.run();
-  return {m.kernel_time(),
-          m.total("l2_slice", "reads"),
-          m.total("dram", "reads"),
-          m.total("dram", "bytes"),
-          m.total("rdma", "bytes"),
-          m.total("rdma", "reads_sent"),
-          m.engine().profile().events};
+  return {.time = m.kernel_time(),
+          .l2_reads = m.total("l2_slice", "reads"),
+          .dram_reads = m.total("dram", "reads"),
+          .dram_bytes = m.total("dram", "bytes"),
+          .wire_bytes = m.total("rdma", "bytes"),
+          .remote = m.total("rdma", "reads_sent"),
+          .events = m.engine().profile().events};
 }
 
 // A single warp with one read of 16 bytes in each of `lanes` lanes.

@@ -73,7 +73,7 @@ std::vector<std::byte> bytes_of(std::uint32_t rank, std::size_t n) {
 }
 
 Event event(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
-  return {Time{Duration{1000 + n}}, n, to, from, {}};
+  return {.when = Time{Duration{1000 + n}}, .sequence = n, .to = to, .from = from, .payload = {}};
 }
 
 // Every rank sends `n` events to every other one; they arrive complete and in order, by sending rank.
@@ -83,14 +83,21 @@ void check_exchange(Transport& transport, std::uint32_t n) {
   for (std::uint32_t to = 0; to < transport.ranks(); ++to) {
     if (to == transport.rank()) continue;
     for (std::uint32_t i = 0; i < n; ++i) outgoing[to].put(event(transport.rank(), to, i));
-    neighbours.push_back({to, &outgoing[to], Time{Duration{100 * transport.rank() + to}}, {}, {}});
+    neighbours.push_back({.rank = to,
+                          .mail = &outgoing[to],
+                          .bound = Time{Duration{100 * transport.rank() + to}},
+                          .theirs = {}});
   }
   std::vector<Event> incoming;
   auto const first = [](std::uint32_t rank) { return Time{Duration{500 + rank}}; };
   bool const of_all = n % 2 == 0;
-  auto const done = transport.exchange(
-      neighbours, {first(transport.rank()), transport.rank(), EventQueue::kNever, {}, 1U << transport.rank()},
-      of_all, incoming);
+  auto const done = transport.exchange(neighbours,
+                                       {.first = first(transport.rank()),
+                                        .first_of = transport.rank(),
+                                        .second = EventQueue::kNever,
+                                        .bound = {},
+                                        .flags = 1U << transport.rank()},
+                                       of_all, incoming);
   must(done.all.has_value() == of_all, "a summary where one was asked for");
   if (done.all) {
     must(done.all->first == first(0) && done.all->first_of == 0, "the first event of all");

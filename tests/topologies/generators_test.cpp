@@ -16,7 +16,11 @@ namespace {
 
 // Two GPUs, a CPU, one NIC.
 Machine small() {
-  return generate_generic({2, 2, 1, GenericFabric::pcie, 1});
+  return generate_generic({.gpus = 2,
+                           .gpus_per_switch = 2,
+                           .nics_per_switch = 1,
+                           .fabric = GenericFabric::pcie,
+                           .nvlinks_per_pair = 1});
 }
 
 ClusterSpec shape(ClusterShape s, std::uint32_t machines) {
@@ -55,7 +59,11 @@ TEST_CASE("a generic machine of 4 GPUs, two per switch, is the GMMU Bypass machi
 }
 
 TEST_CASE("a generic NVLink mesh connects every two GPUs by the configured number of links") {
-  auto const m = generate_generic({5, 2, 1, GenericFabric::nvlink_mesh, 3});
+  auto const m = generate_generic({.gpus = 5,
+                                   .gpus_per_switch = 2,
+                                   .nics_per_switch = 1,
+                                   .fabric = GenericFabric::nvlink_mesh,
+                                   .nvlinks_per_pair = 3});
   CHECK(m.count(NodeKind::gpu) == 5);
   CHECK(m.count(NodeKind::pcie_switch) == 4);
   CHECK(m.count(NodeKind::nic) == 3);
@@ -68,7 +76,12 @@ TEST_CASE("sizes that do not form a machine are rejected") {
   CHECK_THROWS_AS(generate_generic({0}), UserError);
   CHECK_THROWS_AS(generate_generic({4, 0}), UserError);
   CHECK_THROWS_AS(generate_generic({100'000}), UserError);
-  CHECK_THROWS_AS(generate_generic({3000, 2, 0, GenericFabric::nvlink_mesh, 1}), UserError);
+  CHECK_THROWS_AS(generate_generic({.gpus = 3000,
+                                    .gpus_per_switch = 2,
+                                    .nics_per_switch = 0,
+                                    .fabric = GenericFabric::nvlink_mesh,
+                                    .nvlinks_per_pair = 1}),
+                  UserError);
   CHECK(refusal(small(), shape(ClusterShape::fat_tree, 0)) ==
         "generated cluster: machines is 0, but a cluster needs at least 1");
   CHECK(refusal(small(), shape(ClusterShape::torus, 4'000'000)).find("machines is 4000000") !=

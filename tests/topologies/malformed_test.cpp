@@ -76,7 +76,13 @@ TEST_CASE("a link without bandwidth, to itself, or to an unknown node is rejecte
 TEST_CASE("validate rejects machines that no importer accepts") {
   Machine m;
   m.nodes = {{"g", NodeKind::gpu, -1, 0, ""}, {"c", NodeKind::cpu, -1, 0, ""}};
-  MachineLink const good{0, 1, LinkKind::pcie, 1ns, Bandwidth{1'000'000'000}, Bandwidth{1'000'000'000}, 1};
+  MachineLink const good{.a = 0,
+                         .b = 1,
+                         .kind = LinkKind::pcie,
+                         .latency = 1ns,
+                         .forward = Bandwidth{1'000'000'000},
+                         .backward = Bandwidth{1'000'000'000},
+                         .count = 1};
   m.links = {good};
   CHECK_NOTHROW(validate(m, "f"));
   auto const why = [&](std::function<void(Machine&)> const& change) {

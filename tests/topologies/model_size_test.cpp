@@ -38,8 +38,17 @@ InputLimits model_of(std::uint64_t gib) {
 
 TEST_CASE("a machine that needs more memory than limits.model is rejected with its largest part") {
   // One CPU and one switch: the size of the GPUs, and the switch's links between each pair.
-  auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
-  auto const text = refusal(generate_generic({8000, 8000, 0, GenericFabric::pcie, 1}), model_of(17));
+  auto const wide = generate_generic({.gpus = 15'000,
+                                      .gpus_per_switch = 15'000,
+                                      .nics_per_switch = 0,
+                                      .fabric = GenericFabric::pcie,
+                                      .nvlinks_per_pair = 1});
+  auto const text = refusal(generate_generic({.gpus = 8000,
+                                              .gpus_per_switch = 8000,
+                                              .nics_per_switch = 0,
+                                              .fabric = GenericFabric::pcie,
+                                              .nvlinks_per_pair = 1}),
+                            model_of(17));
   CHECK(text.find("machine 'generic': simulating 8000 GPUs and 3 other nodes needs about ") == 0);
   CHECK(text.find("more than limits.model (now 17 GiB); --set limits.model=N raises it; use a machine") !=
         std::string::npos);

@@ -16,7 +16,8 @@ using namespace farfault::topologies;
 namespace {
 
 struct Counts {
-  std::uint64_t gpu, cpu, pcie_switch, nvswitch, nic, pcie, nvlink, xgmi, cpu_interconnect;
+  std::uint64_t gpu = 0, cpu = 0, pcie_switch = 0, nvswitch = 0, nic = 0;
+  std::uint64_t pcie = 0, nvlink = 0, xgmi = 0, cpu_interconnect = 0;
 };
 
 void check(std::string const& file, std::string const& format, Counts const& want) {
@@ -50,15 +51,16 @@ bool assumes(Machine const& m, std::string const& words) {
 }  // namespace
 
 TEST_CASE("ndv2-topo.xml: 8 GPUs and a NIC directly below two CPUs") {
-  check("ndv2-topo.xml", "nccl-xml", {8, 2, 0, 0, 1, 9, 0, 0, 1});
+  check("ndv2-topo.xml", "nccl-xml", {.gpu = 8, .cpu = 2, .nic = 1, .pcie = 9, .cpu_interconnect = 1});
 }
 
 TEST_CASE("ndv4-topo.xml: two GPUs and two NICs on each of four switches, one per CPU") {
-  check("ndv4-topo.xml", "nccl-xml", {8, 4, 4, 0, 8, 20, 0, 0, 6});
+  check("ndv4-topo.xml", "nccl-xml",
+        {.gpu = 8, .cpu = 4, .pcie_switch = 4, .nic = 8, .pcie = 20, .cpu_interconnect = 6});
 }
 
 TEST_CASE("ncv4-topo.xml: 4 GPUs with NVLinks to themselves, and a NIC without a PCI slot") {
-  check("ncv4-topo.xml", "nccl-xml", {4, 4, 0, 0, 1, 5, 0, 0, 6});
+  check("ncv4-topo.xml", "nccl-xml", {.gpu = 4, .cpu = 4, .nic = 1, .pcie = 5, .cpu_interconnect = 6});
   auto const path = data_file("topologies/ncv4-topo.xml");
   if (!path) return;
   auto const m = load_machine(*path);
@@ -76,7 +78,8 @@ TEST_CASE("ncv4-topo.xml: 4 GPUs with NVLinks to themselves, and a NIC without a
 TEST_CASE(
     "p4d-24xl-topo.xml: 8 GPUs, 4 NICs and 4 switches at PCIe 3.0 speed, with a message about missing "
     "NVLinks") {
-  check("p4d-24xl-topo.xml", "nccl-xml", {8, 2, 4, 0, 4, 16, 0, 0, 1});
+  check("p4d-24xl-topo.xml", "nccl-xml",
+        {.gpu = 8, .cpu = 2, .pcie_switch = 4, .nic = 4, .pcie = 16, .cpu_interconnect = 1});
   auto const path = data_file("topologies/p4d-24xl-topo.xml");
   if (!path) return;
   auto const m = load_machine(*path);
@@ -86,11 +89,13 @@ TEST_CASE(
 }
 
 TEST_CASE("topo_3p_pcie.xml: 3 GPUs, each on a separate switch") {
-  check("topo_3p_pcie.xml", "nccl-xml", {3, 2, 3, 0, 1, 7, 0, 0, 1});
+  check("topo_3p_pcie.xml", "nccl-xml",
+        {.gpu = 3, .cpu = 2, .pcie_switch = 3, .nic = 1, .pcie = 7, .cpu_interconnect = 1});
 }
 
 TEST_CASE("topo_4p_940.xml: four MI300A, every two connected by xGMI") {
-  check("topo_4p_940.xml", "nccl-xml", {4, 4, 0, 0, 4, 8, 0, 6, 6});
+  check("topo_4p_940.xml", "nccl-xml",
+        {.gpu = 4, .cpu = 4, .nic = 4, .pcie = 8, .xgmi = 6, .cpu_interconnect = 6});
   auto const path = data_file("topologies/topo_4p_940.xml");
   if (!path) return;
   auto const m = load_machine(*path);
@@ -102,15 +107,18 @@ TEST_CASE("topo_4p_940.xml: four MI300A, every two connected by xGMI") {
 }
 
 TEST_CASE("topo_8p6l.xml: 8 GPUs with six xGMI links each have 24 links") {
-  check("topo_8p6l.xml", "nccl-xml", {8, 2, 8, 0, 1, 17, 0, 24, 1});
+  check("topo_8p6l.xml", "nccl-xml",
+        {.gpu = 8, .cpu = 2, .pcie_switch = 8, .nic = 1, .pcie = 17, .xgmi = 24, .cpu_interconnect = 1});
 }
 
 TEST_CASE("topo_8p_940.xml: 8 MI300X, every two connected, each behind three switches with a NIC") {
-  check("topo_8p_940.xml", "nccl-xml", {8, 2, 24, 0, 8, 40, 0, 28, 1});
+  check("topo_8p_940.xml", "nccl-xml",
+        {.gpu = 8, .cpu = 2, .pcie_switch = 24, .nic = 8, .pcie = 40, .xgmi = 28, .cpu_interconnect = 1});
 }
 
 TEST_CASE("topo_8p_rome_4n_1.xml: two hives of four MI100 below four CPUs") {
-  check("topo_8p_rome_4n_1.xml", "nccl-xml", {8, 4, 20, 0, 4, 32, 0, 12, 6});
+  check("topo_8p_rome_4n_1.xml", "nccl-xml",
+        {.gpu = 8, .cpu = 4, .pcie_switch = 20, .nic = 4, .pcie = 32, .xgmi = 12, .cpu_interconnect = 6});
   auto const path = data_file("topologies/topo_8p_rome_4n_1.xml");
   if (!path) return;
   auto const m = load_machine(*path);
@@ -119,7 +127,14 @@ TEST_CASE("topo_8p_rome_4n_1.xml: two hives of four MI100 below four CPUs") {
 }
 
 TEST_CASE("nvidiaDGX2.xml: 16 V100 with six NVLinks each to the 12 NVSwitches, below 12 PCIe switches") {
-  check("nvidiaDGX2.xml", "hwloc-xml", {16, 2, 12, 12, 0, 28, 96, 0, 1});
+  check("nvidiaDGX2.xml", "hwloc-xml",
+        {.gpu = 16,
+         .cpu = 2,
+         .pcie_switch = 12,
+         .nvswitch = 12,
+         .pcie = 28,
+         .nvlink = 96,
+         .cpu_interconnect = 1});
   auto const path = data_file("topologies/nvidiaDGX2.xml");
   if (!path) return;
   auto const m = load_machine(*path);

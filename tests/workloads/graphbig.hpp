@@ -43,9 +43,11 @@ void each_touch(Workload const& w, std::size_t kernel, std::uint32_t width, Use 
     each_lane(in, [&](std::uint32_t lane, VirtAddr a) {
       for (auto const& b : w.buffers())
         if (a >= b.base && a < b.base + b.bytes)
-          return use(Touch{in.op, b.name, (a - b.base) / in.bytes_per_lane,
-                           block * k.shape().threads_per_block + warp * width + lane,
-                           block * warps_of(k, width) + warp});
+          return use(Touch{.op = in.op,
+                           .buffer = b.name,
+                           .element = (a - b.base) / in.bytes_per_lane,
+                           .thread = block * k.shape().threads_per_block + warp * width + lane,
+                           .warp = block * warps_of(k, width) + warp});
       FAIL("an address outside all buffers");
     });
   });

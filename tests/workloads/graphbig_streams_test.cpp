@@ -18,7 +18,7 @@ struct Numbers {
 
 Numbers numbers_of(CsrGraph const& g, std::uint64_t source) {
   auto const search = breadth_first(g, source);
-  Numbers x{g.vertices, g.targets.size(), search.depth + std::uint64_t{1}, 0, 0, 0, 0};
+  Numbers x{.n = g.vertices, .edges = g.targets.size(), .levels = search.depth + std::uint64_t{1}};
   for (std::uint64_t v = 0; v < g.vertices; ++v) {
     if (search.level[v] == kNever) continue;
     ++x.reached;

@@ -24,12 +24,12 @@ struct HistogramCase {
         of_width(width));
   }
   HistogramInput input() const {
-    return {std::stoull(rows),
-            std::stoull(cols),
-            std::stoull(bins),
-            std::stoull(spread),
-            static_cast<std::uint64_t>(std::stod(scattered) * 4294967296.0),
-            1};
+    return {.rows = std::stoull(rows),
+            .cols = std::stoull(cols),
+            .bins = std::stoull(bins),
+            .spread = std::stoull(spread),
+            .scattered = static_cast<std::uint64_t>(std::stod(scattered) * 4294967296.0),
+            .seed = 1};
   }
 };
 
@@ -237,7 +237,7 @@ TEST_CASE("histogram: a byte that wraps carries into the next ones, and an atomi
 }
 
 TEST_CASE("histogram: pixels have the configured deviation around the middle bin") {
-  HistogramInput input{100, 100, 65'536, 2000, 0, 1};
+  HistogramInput input{.rows = 100, .cols = 100, .bins = 65'536, .spread = 2000, .scattered = 0, .seed = 1};
   double sum = 0, squares = 0;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     auto const away = static_cast<double>(input.bin_of(i)) - 32'768;

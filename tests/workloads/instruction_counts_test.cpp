@@ -55,19 +55,26 @@ Counts count(std::string const& workload, std::size_t kernel = 0) {
 }  // namespace
 
 TEST_CASE("instruction counts: a full warp of each kernel executes the handbook's counts") {
-  CHECK(count("vectoradd") == Counts{11, 1, 7, 0, 3, 4});
-  CHECK(count("relu") == Counts{13, 0, 4, 0, 2, 4});
-  CHECK(count("fir") == Counts{251, 0, 86, 0, 17, 20});
-  CHECK(count("maxpool") == Counts{131, 23, 66, 0, 6, 7});
-  CHECK(count("aes") == Counts{3068, 0, 127, 0, 240, 6});
-  CHECK(count("transpose") == Counts{96, 9, 9, 8, 8, 4});
-  CHECK(count("fft") == Counts{1562, 0, 451, 32, 16, 2});
-  CHECK(count("kmeans", 0) == Counts{453, 1, 69, 0, 64, 4});
-  CHECK(count("kmeans", 1) == Counts{2319, 0, 340, 0, 161, 166});
-  CHECK(count("stencil2d") == Counts{662, 16, 41, 90, 70, 4});
-  CHECK(count("sgemm") == Counts{593, 4, 72, 1056, 33, 5});
-  CHECK(count("random_access") == Counts{407, 193, 36, 0, 16, 3});
-  CHECK(count("stream") == Counts{9 + 2 * 8, 0, 4, 0, 8, 0});
+  CHECK(count("vectoradd") ==
+        Counts{.vector = 11, .special = 1, .scalar = 7, .memory = 3, .scalar_loads = 4});
+  CHECK(count("relu") == Counts{.vector = 13, .scalar = 4, .memory = 2, .scalar_loads = 4});
+  CHECK(count("fir") == Counts{.vector = 251, .scalar = 86, .memory = 17, .scalar_loads = 20});
+  CHECK(count("maxpool") ==
+        Counts{.vector = 131, .special = 23, .scalar = 66, .memory = 6, .scalar_loads = 7});
+  CHECK(count("aes") == Counts{.vector = 3068, .scalar = 127, .memory = 240, .scalar_loads = 6});
+  CHECK(count("transpose") ==
+        Counts{.vector = 96, .special = 9, .scalar = 9, .shared = 8, .memory = 8, .scalar_loads = 4});
+  CHECK(count("fft") == Counts{.vector = 1562, .scalar = 451, .shared = 32, .memory = 16, .scalar_loads = 2});
+  CHECK(count("kmeans", 0) ==
+        Counts{.vector = 453, .special = 1, .scalar = 69, .memory = 64, .scalar_loads = 4});
+  CHECK(count("kmeans", 1) == Counts{.vector = 2319, .scalar = 340, .memory = 161, .scalar_loads = 166});
+  CHECK(count("stencil2d") ==
+        Counts{.vector = 662, .special = 16, .scalar = 41, .shared = 90, .memory = 70, .scalar_loads = 4});
+  CHECK(count("sgemm") ==
+        Counts{.vector = 593, .special = 4, .scalar = 72, .shared = 1056, .memory = 33, .scalar_loads = 5});
+  CHECK(count("random_access") ==
+        Counts{.vector = 407, .special = 193, .scalar = 36, .memory = 16, .scalar_loads = 3});
+  CHECK(count("stream") == Counts{.vector = 9 + 2 * 8, .scalar = 4, .memory = 8});
 }
 
 }  // namespace farfault::workloads::instruction_counts_test

@@ -200,6 +200,9 @@ TEST_CASE("scan: scanned sums of the blocks' stretches start the stretches' pref
 
 TEST_CASE(
     "scan: a window of 1,024 elements has six barriers, and doubles take two accesses for each vector") {
+  struct Pass {
+    std::uint64_t kernel = 0, blocks = 0, loads = 0, stores = 0, block_barriers = 0;
+  };
   for (std::uint32_t const width : {32U, 64U})
     for (auto const* precision : {"single", "double"}) {
       bool const single = precision[0] == 's';
@@ -210,10 +213,13 @@ TEST_CASE(
       auto const elements = (1ULL << 20) / unit;
       auto const warps = 256 / width;
       for (auto const& [k, blocks, loads, stores, block_barriers] :
-           {std::tuple{0U, 64U, elements / width, std::uint64_t{64}, 3U},
-            {1U, 1U, std::uint64_t{64 / width}, std::uint64_t{64 / width}, 4U},
-            {2U, 64U, 64 * warps + elements * unit / 16 / width, elements * unit / 16 / width,
-             static_cast<unsigned>(6 * elements / 64 / 1024)}}) {
+           {Pass{.kernel = 0, .blocks = 64, .loads = elements / width, .stores = 64, .block_barriers = 3},
+            Pass{.kernel = 1, .blocks = 1, .loads = 64 / width, .stores = 64 / width, .block_barriers = 4},
+            Pass{.kernel = 2,
+            .blocks = 64,
+            .loads = 64 * warps + elements * unit / 16 / width,
+            .stores = elements * unit / 16 / width,
+            .block_barriers = 6 * elements / 64 / 1024}}) {
         auto const& shape = w.kernel(k + 3).shape();
         CHECK(shape.blocks == blocks);
         CHECK(shape.threads_per_block == 256);

@@ -60,11 +60,11 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
       auto in = std::ranges::find(groups_, kind, &SeriesGroup::kind);
       if (in == groups_.end()) {
         auto const& of = stat.summed ? summed : given;
-        in = groups_.insert(in, {kind,
-                                 of.instances,
-                                 {},
-                                 of.applications,
-                                 stat.kind == StatKind::histogram ? kHistogramsEvery : 1});
+        in = groups_.insert(in, {.kind = kind,
+                                 .instances = of.instances,
+                                 .stats = {},
+                                 .applications = of.applications,
+                                 .every = stat.kind == StatKind::histogram ? kHistogramsEvery : 1});
       }
       in->stats.push_back(stat);
       parts_.push_back({0, stat.bins, stat.summed ? place_of : nullptr});

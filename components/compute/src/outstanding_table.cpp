@@ -37,9 +37,10 @@ void Host::final_rows(TableRows& rows) const {
       name = applications.kernel(applications.first_kernel(application) + o.number).shape().name;
     std::vector<Cell> cells;
     if (rows_name_applications(applications)) cells.emplace_back(applications[application].name);
-    cells.insert(cells.end(), {std::uint64_t{stream - applications.first_stream(application)},
-                               std::string(word_of(o.kind)), name, count_of(run.began),
-                               count_of(run.began + spec().params.launch_latency)});
+    cells.insert(cells.end(),
+                 std::initializer_list<Cell>{std::uint64_t{stream - applications.first_stream(application)},
+                                             std::string(word_of(o.kind)), name, count_of(run.began),
+                                             count_of(run.began + spec().params.launch_latency)});
     rows.add(table, cells);
   }
 }

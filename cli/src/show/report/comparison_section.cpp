@@ -70,7 +70,7 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     }
     cells.push_back(shown(c.runs[run].end_reason));
     cells.push_back(run == 0 ? "" : c.runs[run].equal ? "equal" : "differs");
-    table.add(cells);
+    table.add_row(cells);
   }
   auto html =
       "<p>" +
@@ -83,7 +83,7 @@ std::string comparison_section(analysis::RunsCompared const& c, SweptRuns const&
     for (auto const& s : c.settings) {
       std::string values;
       for (auto const& v : s.values) values += (values.empty() ? "" : ", ") + shown(v);
-      rest.add({shown(s.name), values});
+      rest.add_row({shown(s.name), values});
     }
     html += folded("All differing parameters", rest.text());
   }

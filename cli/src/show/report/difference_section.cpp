@@ -38,7 +38,7 @@ std::string parts_of_end(PairExplanation const& e) {
   for (std::size_t i = 0; i < std::min(e.parts.size(), kDifferenceRows); ++i) {
     auto const& p = e.parts[i];
     if (p.ps != 0)
-      table.add(change_cells(e, p.what, static_cast<double>(p.a_ps), static_cast<double>(p.b_ps), p.ps));
+      table.add_row(change_cells(e, p.what, static_cast<double>(p.a_ps), static_cast<double>(p.b_ps), p.ps));
   }
   double a = 0, b = 0;
   std::int64_t change = 0;
@@ -49,7 +49,7 @@ std::string parts_of_end(PairExplanation const& e) {
     change += e.parts[i].ps;
     ++others;
   }
-  if (others > 0) table.add(change_cells(e, fmt::format("{} others", others), a, b, change));
+  if (others > 0) table.add_row(change_cells(e, fmt::format("{} others", others), a, b, change));
   return table.empty() ? "" : table.text();
 }
 
@@ -57,15 +57,15 @@ std::string causes_table(PairExplanation const& e) {
   HtmlTable table({"cause", "#A", "#B", "", "#change", "#share", "differing parameters"});
   for (std::size_t i = 0; i < std::min(e.causes.size(), kDifferenceRows); ++i) {
     auto const& c = e.causes[i];
-    table.add({shown(c.what), figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), c.per,
-               signed_time(c.ps), share_of_change(c.ps, e.change_ps), differing_text(e, c.settings)});
+    table.add_row({shown(c.what), figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), c.per,
+                   signed_time(c.ps), share_of_change(c.ps, e.change_ps), differing_text(e, c.settings)});
   }
   return table.empty() ? "" : table.text();
 }
 
 // The part of the change that no row above has.
 void add_rest(PairExplanation const& e, HtmlTable& table, std::string const& name, std::int64_t ps) {
-  if (ps != 0) table.add({name, "", "", signed_time(ps), share_of_change(ps, e.change_ps), ""});
+  if (ps != 0) table.add_row({name, "", "", signed_time(ps), share_of_change(ps, e.change_ps), ""});
 }
 
 // Differing parameters, each with the part of the change that its causes explain.
@@ -73,12 +73,13 @@ std::string groups_table(PairExplanation const& e) {
   HtmlTable table({"differing parameters", "#change", "#share", "first cause"});
   for (std::size_t i = 0; i < std::min(e.groups.size(), kDifferenceRows); ++i) {
     auto const& g = e.groups[i];
-    table.add({g.settings.empty() ? "no differing parameter acts directly" : differing_text(e, g.settings),
-               signed_time(g.ps), e.below_resolution ? "-" : share_of_change(g.ps, e.change_ps),
-               shown(e.causes[g.causes.front()].what)});
+    table.add_row(
+        {g.settings.empty() ? "no differing parameter acts directly" : differing_text(e, g.settings),
+         signed_time(g.ps), e.below_resolution ? "-" : share_of_change(g.ps, e.change_ps),
+         shown(e.causes[g.causes.front()].what)});
   }
   for (auto const& s : e.settings)
-    if (s.unreached) table.add({setting_text(s), "", "", "never reached, no effect"});
+    if (s.unreached) table.add_row({setting_text(s), "", "", "never reached, no effect"});
   return table.empty() ? "" : table.text();
 }
 
@@ -93,9 +94,10 @@ std::string kernels_of_pair(PairExplanation const& e) {
     for (std::size_t i = 0; i < std::min(kStagesOfKernel, p.stages.size()); ++i) {
       auto const& s = p.stages[i];
       if (s.per_access.a == s.per_access.b) break;
-      table.add({shown(p.what), s.what, figure_text(s.per_access.a, "ps"), figure_text(s.per_access.b, "ps"),
-                 signed_time(static_cast<std::int64_t>(s.per_access.b - s.per_access.a)),
-                 s.ps == 0 ? "" : share_of_change(s.ps, e.change_ps)});
+      table.add_row({shown(p.what), s.what, figure_text(s.per_access.a, "ps"),
+                     figure_text(s.per_access.b, "ps"),
+                     signed_time(static_cast<std::int64_t>(s.per_access.b - s.per_access.a)),
+                     s.ps == 0 ? "" : share_of_change(s.ps, e.change_ps)});
     }
   }
   return table.empty() ? "" : table.text();
@@ -110,9 +112,9 @@ std::string sources_of_pair(PairExplanation const& e) {
   HtmlTable table({"translations by source", "#A", "#B", "#change", "#share"});
   for (auto const& s : e.sources)
     if (s.a != 0 || s.b != 0)
-      table.add({s.what, figure_text(static_cast<double>(s.a) / std::max(1.0, all_a), "ratio"),
-                 figure_text(static_cast<double>(s.b) / std::max(1.0, all_b), "ratio"), signed_time(s.ps),
-                 share_of_change(s.ps, e.change_ps)});
+      table.add_row({s.what, figure_text(static_cast<double>(s.a) / std::max(1.0, all_a), "ratio"),
+                     figure_text(static_cast<double>(s.b) / std::max(1.0, all_b), "ratio"), signed_time(s.ps),
+                     share_of_change(s.ps, e.change_ps)});
   return table.empty() ? "" : table.text();
 }
 
@@ -120,7 +122,7 @@ std::string stages_of_pair(PairExplanation const& e) {
   HtmlTable table({"access time by stage, per access", "#A", "#B", "#change", "#share", "|"});
   for (auto const& s : e.stages)
     if (s.per_access.a != 0 || s.per_access.b != 0)
-      table.add(change_cells(e, s.what, s.per_access.a, s.per_access.b, s.ps));
+      table.add_row(change_cells(e, s.what, s.per_access.a, s.per_access.b, s.ps));
   if (!table.empty()) add_rest(e, table, "not in accesses", e.stages_rest_ps);
   return table.empty() ? "" : table.text();
 }
@@ -128,7 +130,8 @@ std::string stages_of_pair(PairExplanation const& e) {
 std::string sms_of_pair(PairExplanation const& e) {
   HtmlTable table({"SM activity, per SM", "#A", "#B", "#change", "#share", "|"});
   for (auto const& s : e.sms)
-    if (s.per_sm.a != 0 || s.per_sm.b != 0) table.add(change_cells(e, s.what, s.per_sm.a, s.per_sm.b, s.ps));
+    if (s.per_sm.a != 0 || s.per_sm.b != 0)
+      table.add_row(change_cells(e, s.what, s.per_sm.a, s.per_sm.b, s.ps));
   if (!table.empty()) add_rest(e, table, "gaps, instructions, SMs without thread blocks", e.sms_rest_ps);
   return table.empty() ? "" : table.text();
 }
@@ -137,8 +140,8 @@ std::string resources_of_pair(PairExplanation const& e) {
   HtmlTable table({"resource", "busiest in B", "#busy in A", "#busy in B", "effect on the end"});
   for (std::size_t i = 0; i < std::min(e.resources.size(), kDifferenceRows); ++i) {
     auto const& r = e.resources[i];
-    table.add({r.what, shown(r.b_name), figure_text(r.busy.a, "ratio"), figure_text(r.busy.b, "ratio"),
-               r.matters ? "yes" : "no"});
+    table.add_row({r.what, shown(r.b_name), figure_text(r.busy.a, "ratio"), figure_text(r.busy.b, "ratio"),
+                   r.matters ? "yes" : "no"});
   }
   return table.empty() ? "" : table.text();
 }
@@ -147,7 +150,8 @@ std::string without_effect(PairExplanation const& e) {
   HtmlTable table({"changed without effect on the end", "#A", "#B", "#change of the end"});
   for (std::size_t i = 0; i < std::min(e.idle.size(), kDifferenceRows); ++i) {
     auto const& c = e.idle[i];
-    table.add({c.what, figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), signed_time(c.ps)});
+    table.add_row(
+        {c.what, figure_text(c.figure.a, c.unit), figure_text(c.figure.b, c.unit), signed_time(c.ps)});
   }
   return table.empty() ? "" : table.text();
 }

@@ -126,7 +126,7 @@ std::string histograms_section(Json const& histograms) {
     auto const id = one["id"].get<std::string>(), title = one["title"].get<std::string>();
     std::vector<std::string> cells{id, title, amount_text(h.all, "1")};
     for (auto const& p : one["percentiles"]) cells.push_back(value_text(p[1].get<double>(), h.unit));
-    table.add(cells);
+    table.add_row(cells);
     html += "<div class=\"chart\"><h4>" + escaped(id) + "</h4><p class=\"hint\">" + escaped(title) + ": " +
             escaped(amount_text(h.all, "1")) + " in total</p>" + picture(h, one["percentiles"]) + "</div>\n";
   }

@@ -63,7 +63,7 @@ std::string signed_bar(double share) {
 
 HtmlTable::HtmlTable(std::vector<std::string> headings) : headings_(std::move(headings)) {}
 
-void HtmlTable::add(std::vector<std::string> const& cells) {
+void HtmlTable::add_row(std::vector<std::string> const& cells) {
   rows_ += "<tr>";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     auto const kind = i < headings_.size() && !headings_[i].empty() ? headings_[i][0] : ' ';

@@ -20,7 +20,7 @@ class HtmlTable {
   // Columns whose heading begins with '#' hold numbers. Shares are drawn as bars: with '|' from 0 to 1, with
   // '~' from -1 to 1, from the middle.
   explicit HtmlTable(std::vector<std::string> headings);
-  void add(std::vector<std::string> const& cells);
+  void add_row(std::vector<std::string> const& cells);
   bool empty() const { return rows_.empty(); }
   std::string text() const;
 

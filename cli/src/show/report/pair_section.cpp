@@ -82,8 +82,9 @@ std::string parts_pair_table(char const* heading, std::vector<PairedValue> const
   }
   HtmlTable table({heading, "#A", "|", "#B", "|", "#B - A", "~"});
   for (auto const& p : parts)
-    table.add({p.name, shown_value(p.a, "ps"), bar_of(p.a, most), shown_value(p.b, "ps"), bar_of(p.b, most),
-               signed_time(std::llround(p.change())), signed_bar_of(p.change(), most_change)});
+    table.add_row({p.name, shown_value(p.a, "ps"), bar_of(p.a, most), shown_value(p.b, "ps"),
+                   bar_of(p.b, most), signed_time(std::llround(p.change())),
+                   signed_bar_of(p.change(), most_change)});
   return table.text();
 }
 
@@ -121,15 +122,15 @@ std::string kernels_pair_table(Explanation const& a, Explanation const& b) {
       rest += k.time.change();
       continue;
     }
-    table.add({shown(k.time.name), k.time.a ? amount_text(static_cast<double>(k.a_launches), "1") : "-",
-               k.time.b ? amount_text(static_cast<double>(k.b_launches), "1") : "-",
-               shown_value(k.time.a, "ps"), shown_value(k.time.b, "ps"),
-               signed_time(std::llround(k.time.change())), signed_bar_of(k.time.change(), most_change)});
+    table.add_row({shown(k.time.name), k.time.a ? amount_text(static_cast<double>(k.a_launches), "1") : "-",
+                   k.time.b ? amount_text(static_cast<double>(k.b_launches), "1") : "-",
+                   shown_value(k.time.a, "ps"), shown_value(k.time.b, "ps"),
+                   signed_time(std::llround(k.time.change())), signed_bar_of(k.time.change(), most_change)});
   }
   if (all.size() > kPairRows)
-    table.add({fmt::format("{} others", all.size() - kPairRows), "", "", "", "",
-               signed_time(std::llround(rest)),
-               signed_bar_of(std::clamp(rest, -most_change, most_change), most_change)});
+    table.add_row({fmt::format("{} others", all.size() - kPairRows), "", "", "", "",
+                   signed_time(std::llround(rest)),
+                   signed_bar_of(std::clamp(rest, -most_change, most_change), most_change)});
   bool const is_cut = a.kernel_names > a.kernels.size() || b.kernel_names > b.kernels.size();
   return "<h4>Kernels by name, the largest change first</h4>\n" + table.text() +
          (is_cut ? fmt::format("<p class=\"hint\">Of each run, the {} names with the longest time; A has {} "
@@ -176,9 +177,9 @@ std::string links_pair_table(PairJson const& a, PairJson const& b) {
     auto const& l = all[i];
     auto const share = [](std::optional<double> v) { return v ? share_text(*v) : std::string("-"); };
     auto const bytes = [](std::optional<double> v) { return v ? amount_text(*v, "byte") : std::string("-"); };
-    table.add({l.from, l.to, share(l.busy.a), bar_of(l.busy.a, most), share(l.busy.b), bar_of(l.busy.b, most),
-               fmt::format("{:+.1f}%", 100 * l.busy.change()), signed_bar_of(l.busy.change(), most_change),
-               bytes(l.bytes.a), bytes(l.bytes.b)});
+    table.add_row({l.from, l.to, share(l.busy.a), bar_of(l.busy.a, most), share(l.busy.b),
+                   bar_of(l.busy.b, most), fmt::format("{:+.1f}%", 100 * l.busy.change()),
+                   signed_bar_of(l.busy.change(), most_change), bytes(l.bytes.a), bytes(l.bytes.b)});
   }
   return "<h4>Utilization of links, by direction, the largest change first</h4>\n" + table.text() +
          (all.size() > kPairRows ? fmt::format("<p class=\"hint\">{} of {} directions with traffic.</p>\n",

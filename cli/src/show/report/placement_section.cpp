@@ -82,7 +82,7 @@ std::string placement_section(Json const& placement) {
       where += (i == 0 ? "" : ", ") + devices[order[i]].get<std::string>() + " " +
                share_text(share_of(buffer, order[i]));
     if (order.size() > kNamed) where += fmt::format(" and {} more", order.size() - kNamed);
-    table.add({buffer["name"].get<std::string>(), amount_text(buffer["all"].get<double>(), "1"), where});
+    table.add_row({buffer["name"].get<std::string>(), amount_text(buffer["all"].get<double>(), "1"), where});
   }
   auto const shown = placement["buffers"].size(), rows = placement["rows"].get<std::size_t>();
   auto const per_row = placement["per_row"].get<std::size_t>();

@@ -39,7 +39,7 @@ std::string parts_table(char const* heading, std::vector<analysis::TimePart> con
   for (auto const& p : parts) {
     if (p.ps == 0) continue;
     if (rows < kPartRows || nonzero == kPartRows + 1) {
-      table.add({p.what, share_text(share_of(p.ps, whole)), number(share_of(p.ps, whole))});
+      table.add_row({p.what, share_text(share_of(p.ps, whole)), number(share_of(p.ps, whole))});
       ++rows;
     } else {
       rest += p.ps;
@@ -47,7 +47,7 @@ std::string parts_table(char const* heading, std::vector<analysis::TimePart> con
     }
   }
   if (others > 0)
-    table.add(
+    table.add_row(
         {fmt::format("{} others", others), share_text(share_of(rest, whole)), number(share_of(rest, whole))});
   return table.text();
 }
@@ -58,8 +58,8 @@ std::string resources_table(analysis::Explanation const& e) {
       {"resource", "busiest instance", "#instances", "#max. access time", "#busy", "|", "#average"});
   for (std::size_t i = 0; i < std::min(e.resources.size(), kMaxResources); ++i) {
     auto const& r = e.resources[i];
-    table.add({r.what, shown(r.name), std::to_string(r.alike), share_text(r.waited), share_text(r.busy),
-               number(r.busy), share_text(r.average)});
+    table.add_row({r.what, shown(r.name), std::to_string(r.alike), share_text(r.waited), share_text(r.busy),
+                   number(r.busy), share_text(r.average)});
   }
   return table.text();
 }

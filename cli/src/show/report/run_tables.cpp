@@ -61,7 +61,7 @@ std::string kernels_table(RunJson const& kernels) {
       cells.push_back(text_cell(c, "longest_stage", i));
       cells.push_back(share_text(c["longest_stage_share"][i].get<double>()));
     }
-    table.add(cells);
+    table.add_row(cells);
   }
   return titled(
       fmt::format("The longest {} of {} kernels", order.size(), kernels["rows"].get<std::uint64_t>()),
@@ -78,7 +78,7 @@ std::string batches_table(RunJson const& batches) {
     std::vector<std::string> cells{text_cell(c, "gpu", i), time_text(c["began"][i].get<double>()),
                                    time_text(c["ended"][i].get<double>() - c["began"][i].get<double>())};
     for (auto const& name : numbers) cells.push_back(amount_cell(c, name.c_str(), i));
-    table.add(cells);
+    table.add_row(cells);
   }
   return titled(fmt::format("The first {} of {} batches", rows, batches["rows"].get<std::uint64_t>()),
                 table.text());
@@ -93,9 +93,9 @@ std::string traffic_table(RunJson const& traffic) {
   cells.resize(std::min(cells.size(), kTableRows));
   HtmlTable table({"from", "to", "#sent"});
   for (auto const& cell : cells)
-    table.add({devices[cell[0].get<std::size_t>()].get<std::string>(),
-               devices[cell[1].get<std::size_t>()].get<std::string>(),
-               amount_text(cell[2].get<double>(), "byte")});
+    table.add_row({devices[cell[0].get<std::size_t>()].get<std::string>(),
+                   devices[cell[1].get<std::size_t>()].get<std::string>(),
+                   amount_text(cell[2].get<double>(), "byte")});
   return titled(fmt::format("The {} largest of {} pairs", cells.size(), pairs), table.text());
 }
 
@@ -109,9 +109,9 @@ std::string links_table(RunJson const& uses) {
   HtmlTable table({"from", "to", "#busy", "|", "#sent", "#packets"});
   for (auto const* use : order) {
     auto const busy = (*use)["busy"].get<double>();
-    table.add({(*use)["from"].get<std::string>(), (*use)["to"].get<std::string>(), share_text(busy),
-               fmt::format("{:.4f}", busy), amount_text((*use)["bytes"].get<double>(), "byte"),
-               amount_text((*use)["packets"].get<double>(), "1")});
+    table.add_row({(*use)["from"].get<std::string>(), (*use)["to"].get<std::string>(), share_text(busy),
+                   fmt::format("{:.4f}", busy), amount_text((*use)["bytes"].get<double>(), "byte"),
+                   amount_text((*use)["packets"].get<double>(), "1")});
   }
   return titled(fmt::format("The {} busiest of {} directions of links", order.size(), uses.size()),
                 table.text());
@@ -120,9 +120,9 @@ std::string links_table(RunJson const& uses) {
 std::string figures_table(RunJson const& figures) {
   HtmlTable table({"figure", "#value", "#exact", "description"});
   for (auto const& f : figures)
-    table.add({f["metric"].get<std::string>(),
-               amount_text(f["value"].get<double>(), f["units"].get<std::string>()), f["value"].dump(),
-               f["text"].get<std::string>()});
+    table.add_row({f["metric"].get<std::string>(),
+                   amount_text(f["value"].get<double>(), f["units"].get<std::string>()), f["value"].dump(),
+                   f["text"].get<std::string>()});
   return folded(fmt::format("All {} figures of the machine", figures.size()), table.text());
 }
 
@@ -130,11 +130,11 @@ std::string profile_table(RunJson const& values) {
   HtmlTable table({"value", "#", "description"});
   for (auto const& v : values) {
     auto const& value = v["value"];
-    table.add({v["name"].get<std::string>(),
-               value.is_string()   ? value.get<std::string>()
-               : value.is_number() ? amount_text(value.get<double>(), v["units"].get<std::string>())
-                                   : std::string(),
-               v["text"].get<std::string>()});
+    table.add_row({v["name"].get<std::string>(),
+                   value.is_string()   ? value.get<std::string>()
+                   : value.is_number() ? amount_text(value.get<double>(), v["units"].get<std::string>())
+                                       : std::string(),
+                   v["text"].get<std::string>()});
   }
   return folded("Profile of the simulator", table.text());
 }
@@ -144,7 +144,7 @@ std::string preset_table(PresetMatch const& match) {
   HtmlTable table({"parameter", "preset " + shown(match.name), "run"});
   for (std::size_t i = 0; i < std::min(match.differences.size(), kPresetRows); ++i) {
     auto const& d = match.differences[i];
-    table.add({shown(d.key), shown(d.preset), shown(d.value)});
+    table.add_row({shown(d.key), shown(d.preset), shown(d.value)});
   }
   return folded(fmt::format("The {} parameters that differ from the preset {}", match.differences.size(),
                             shown(match.name)),

@@ -237,7 +237,7 @@ std::string values_table(SweepCurves const& curves) {
     std::vector<std::string> cells{line_name(line)};
     for (auto const& point : line.points) cells.push_back(cell_with_reason(point, curves));
     if (curves.has_means) cells.push_back(cell_with_reason(line.mean, curves));
-    table.add(cells);
+    table.add_row(cells);
   }
   return table.text();
 }
@@ -281,7 +281,7 @@ std::string means_table(results::SweepTable const& sweep) {
       else
         cells.push_back(figure_text((*numbers)[row], "1", true));
     }
-    table.add(cells);
+    table.add_row(cells);
   }
   auto const* const what =
       std::ranges::count(sweep.runs, "ratio", &results::SweepColumn::role) > 1 ? "ratios" : "speedup";
