@@ -33,12 +33,13 @@ void raise(std::vector<Record<Packet>>& all, Time at, std::uint16_t gpu, std::ve
   all.push_back({at, Packet::of(FaultInterrupt{gpu})});
   std::uint16_t client = 0;
   for (auto const& f : faults)
-    all.push_back(
-        {at + 1us,
-         Packet::of(FaultEntry{
-             .page = f.page, .client = client++, .application = f.application, .access = f.access})});
-  all.push_back({at + 1us, Packet::of(FaultsDrained{static_cast<std::uint32_t>(faults.size())})});
-  all.push_back({empty_at, Packet::of(FaultsDrained{0})});
+    all.push_back({at + 1us, Packet::of(FaultEntry{.page = f.page,
+                                                   .client = client++,
+                                                   .application = f.application,
+                                                   .access = f.access,
+                                                   .gpu = gpu})});
+  all.push_back({at + 1us, Packet::of(FaultsDrained{static_cast<std::uint32_t>(faults.size()), gpu})});
+  all.push_back({empty_at, Packet::of(FaultsDrained{0, gpu})});
 }
 
 // Pages 7 to 10 are in frames 0 to 3 of the CPU. The driver's work ends 10 us after its interrupt.

@@ -292,10 +292,11 @@ class World final : public DriverLinks {
         case Devices::NoteKind::entry:
           return batch.entry_arrived({.page = numbers_.of(m.page),
                                       .client = gpu,
-                                      .access = m.writes != 0 ? Access::write : Access::read},
+                                      .access = m.writes != 0 ? Access::write : Access::read,
+                                      .gpu = gpu},
                                      t);
         case Devices::NoteKind::drained:
-          return batch.drained({static_cast<std::uint32_t>(m.entries)}, t);
+          return batch.drained({static_cast<std::uint32_t>(m.entries), gpu}, t);
       }
     });
   }
@@ -328,6 +329,16 @@ class World final : public DriverLinks {
     items = std::move(in_order);
     first = 0;
   }
+  static void make_canonical(BatchWorker& worker) {
+    auto [phase, gpu, expected, faults, work_begins, timer, pages, record] = worker.members();
+    record = {};
+    if (phase != BatchPhase::reading) {
+      faults.clear();
+      expected = 0;
+    }
+    if (phase != BatchPhase::serving) pages.clear();
+    if (phase == BatchPhase::idle) gpu = 0;
+  }
   void make_canonical() {
     auto& s = state_;
     s.records = PagingRecords();
@@ -339,20 +350,17 @@ class World final : public DriverLinks {
     for (auto& r : std::get<1>(s.relocations.members()))
       if (r.left == 0) r = {};
     if (!spec_.in_batches) return;
-    auto [phase, interrupts, gpu, expected, faults, worked, timer, pages, prefetch, blocks, pending, record] =
-        s.batch.members();
+    auto [interrupts, prefetch, workers, batches_of_gpu] = s.batch.members();
     make_canonical(interrupts);
-    record = {};
-    if (phase != BatchPhase::reading) {
-      faults.clear();
-      expected = 0;
+    for (auto& of_gpu : batches_of_gpu)
+      if (workers[of_gpu.worker].is_idle()) of_gpu.worker = 0;
+    for (auto& worker : workers) make_canonical(worker);
+    auto [size, orders, schedule, residency, arrived, evictions_of_gpu, units, free_units] =
+        s.evictions.members();
+    for (auto& of_gpu : evictions_of_gpu) {
+      make_canonical(of_gpu.unmapped);
+      of_gpu.lifetimes = {};
     }
-    if (phase != BatchPhase::serving) pages.clear();
-    if (phase == BatchPhase::idle) gpu = 0;
-    auto [size, orders, schedule, residency, arrived, first, units, free_units, unmapped, out, unmapping,
-          lifetimes] = s.evictions.members();
-    make_canonical(unmapped);
-    lifetimes = {};
     for (auto& of_gpu : residency)
       for (std::uint64_t p = 0; p < kPages; ++p) {
         auto& evictions = of_gpu.of(numbers_.of(p)).evictions;

@@ -89,6 +89,7 @@ TEST_CASE("each part of the driver has at most 15 members") {
   CHECK(members_of<ProgramClient>() <= kMostLeaves);
   CHECK(members_of<RelocationClient>() <= kMostLeaves);
   CHECK(members_of<BatchClient>() <= kMostLeaves);
+  CHECK(members_of<BatchWorker>() <= kMostLeaves);
   CHECK(members_of<IncomingPages>() <= kMostLeaves);
   CHECK(members_of<EvictionClient>() <= kMostLeaves);
   CHECK(members_of<DriverWork>() <= kMostLeaves);

@@ -65,10 +65,12 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     auto& buffer = cx.state().buffers[m.gpu];
     std::uint16_t client = 0;
     for (auto const& f : buffer)
-      cx.send(fault,
-              Packet::of(FaultEntry{
-                  .page = f.page, .client = client++, .application = f.application, .access = f.access}));
-    cx.send(fault, Packet::of(FaultsDrained{static_cast<std::uint32_t>(buffer.size())}));
+      cx.send(fault, Packet::of(FaultEntry{.page = f.page,
+                                           .client = client++,
+                                           .application = f.application,
+                                           .access = f.access,
+                                           .gpu = m.gpu}));
+    cx.send(fault, Packet::of(FaultsDrained{static_cast<std::uint32_t>(buffer.size()), m.gpu}));
     if (buffer.empty()) cx.state().interrupted[m.gpu] = 0;
     buffer.clear();
   }

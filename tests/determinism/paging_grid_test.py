@@ -38,6 +38,7 @@ OTHERS = {
     "memory.remote_touch": ["migrate", "duplicate", "remote_access"],
     "gpu.memory_contents": ["plain", "compressed"],
     "fabric.copies": ["raw", "compressed"],
+    "driver.batch.workers": ["1", "2", "one_per_gpu", "one_per_gpu"],
 }
 FIXED = {
     "machine.topology": "generic", "driver.migrations": "64",
@@ -94,7 +95,13 @@ def check_result(grid, settings, expected, name):
           f"{name}: {lines_out} bytes out, rows have {sum(rows['bytes_out'])}, pages transferred {evicted}")
     check(all(f <= e and b <= t <= e for f, b, t, e in zip(rows["first_fault"], rows["began"], rows["first_transfer"], rows["ended"])),
           f"{name}: the times of a batch are out of order")
-    check(all(e <= b for e, b in zip(rows["ended"], rows["began"][1:])), f"{name}: batches overlap")
+    workers = {"one_per_gpu": settings["machine.generic.gpus"]}.get(settings["driver.batch.workers"], settings["driver.batch.workers"])
+    spans = list(zip(rows["began"], rows["ended"], batches["gpu"]))
+    at_once = max((sum(b <= began < e for b, e, _ in spans) for began, _, _ in spans), default=0)
+    check(at_once <= int(workers), f"{name}: {at_once} batches overlap")
+    for gpu in set(batches["gpu"]):
+        own = [(b, e) for b, e, of in spans if of == gpu]
+        check(all(e <= b for (_, e), (b, _) in zip(own, own[1:])), f"{name}: batches of {gpu} overlap")
 
 
 def main():

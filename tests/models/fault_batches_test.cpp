@@ -154,6 +154,29 @@ TEST_CASE("batches: the CPU's memory must have room for all pages that one GPU m
   CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
 }
 
+TEST_CASE("batches: a driver has at most one worker per GPU") {
+  auto const of = [](std::string const& workers, std::uint32_t gpus) {
+    auto text = model("driver.batch.replay = \"page\"\ndriver.batch.workers = " + workers + "\n");
+    return text.replace(text.find("gpus = 1"), 8, "gpus = " + std::to_string(gpus));
+  };
+  CHECK_THROWS_WITH_AS(
+      ModelRun(of("2", 1)),
+      "driver.batch.workers = 2: a worker serves one GPU at a time, but the driver has 1 GPU; use "
+      "at most 1, or \"one_per_gpu\"",
+      UserError);
+  CHECK_THROWS_WITH_AS(
+      ModelRun(of("4", 3)),
+      "driver.batch.workers = 4: a worker serves one GPU at a time, but the driver has 3 GPUs; use "
+      "at most 3, or \"one_per_gpu\"",
+      UserError);
+  for (std::uint32_t gpus = 1; gpus <= 3; ++gpus) {
+    ModelRun run(of("\"one_per_gpu\"", gpus));
+    CHECK(driver_of(run.system()).spec().batch_workers == gpus);
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(driver_of(run.system()).waiting_for().empty());
+  }
+}
+
 TEST_CASE("batches: a GPU must have a frame in addition to a program's allocations there") {
   std::string const migrate = "memory.remote_touch = \"migrate\"\nmemory.placement = ";
   auto const page = std::string("driver.batch.replay = \"page\"\n");

@@ -64,7 +64,8 @@ void look_at_frames(Machine const& m, Frames& found) {
   for (auto const& move : driver.transitions.pages()) {
     if (move.in_use == 0) continue;
     bool const comes = move.client == PagingClient::batch &&
-                       driver.batch.incoming().all()[move.tag].stage == IncomingPage::Stage::transferring;
+                       driver.batch.worker_of(move.request.gpu).incoming().all()[move.tag].stage ==
+                           IncomingPage::Stage::transferring;
     bool const leaves =
         move.client == PagingClient::evictions && move.to != kNoFrame && device_of(move.to) >= kFirstCpu;
     if (comes || leaves) take(move.to, move.page());
@@ -98,7 +99,8 @@ Sums sums_of(Machine const& m) {
     sums.out += r.bytes_out;
   };
   for (auto const& r : s.records.batches()) add(r);
-  if (s.batch.is_serving()) add(s.batch.record());
+  for (auto const& w : s.batch.workers())
+    if (w.is_serving()) add(w.record());
   return sums;
 }
 
@@ -145,9 +147,10 @@ void check_run(std::string const& settings, Pages pages, bool transfers, WorkDon
     look(machine, 12, run.config().gpu.line_bytes, found);
     look_at_frames(machine, frames);
     auto const& s = machine.driver->state();
-    if (s.counts.batches == batches || s.batch.incoming().in_transfer() != 0 ||
-        s.evictions.units_in_transfer() != 0)
-      continue;
+    auto const transfers_pages = [&](BatchWorker const& w) {
+      return w.incoming().in_transfer() != 0 || s.evictions.units_in_transfer(w.gpu()) != 0;
+    };
+    if (s.counts.batches == batches || std::ranges::any_of(s.batch.workers(), transfers_pages)) continue;
     batches = s.counts.batches;
     ++looks_at_rest;
     check_bytes(machine, pages, transfers);
@@ -203,7 +206,8 @@ TEST_CASE(
           std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"}, shares{"0.5", "0.3", "0.75", "0.2"},
               buffers{"1024", "2", "16", "5", "1"}, faults{"256", "7", "16"}, gpus{"1", "1", "2", "4"},
               clean{"transferred", "dropped"},
-              blocks{"occupancy", "thread_oversubscription", "virtual_thread"}, utlbs{"0", "3"};
+              blocks{"occupancy", "thread_oversubscription", "virtual_thread"}, utlbs{"0", "3"},
+              workers{"1", "one_per_gpu", "one_per_gpu"};
           auto const one_of = [&](std::vector<std::string> const& all, std::size_t turn) {
             return all[(n / turn + n) % all.size()];
           };
@@ -217,9 +221,10 @@ TEST_CASE(
                         setting("gpu.sm.thread_blocks", one_of(blocks, 8)) + "gpu.gmmu.faults_per_utlb = " +
                         one_of(utlbs, 9) + "\n" + setting(std::string(batch) + "prefetch", prefetch) +
                         setting(std::string(batch) + "eviction_unit", one_of(units, 2)) +
-                        "memory.gpu_share = " + one_of(shares, 3) + "\ngpu.gmmu.fault_buffer = " +
-                        one_of(buffers, 7) + "\ndriver.batch.faults = " + one_of(faults, 4) +
-                        "\nmachine.generic.gpus = " + count + "\n",
+                        setting(std::string(batch) + "workers", one_of(workers, 10)) + "memory.gpu_share = " +
+                        one_of(shares, 3) + "\ngpu.gmmu.fault_buffer = " + one_of(buffers, 7) +
+                        "\ndriver.batch.faults = " + one_of(faults, 4) + "\nmachine.generic.gpus = " + count +
+                        "\n",
                     Pages::migrate, schedule != "ideal", expected[count]);
           ++n;
         }
@@ -236,14 +241,15 @@ TEST_CASE(
       for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
         std::vector<std::string> const orders{"aged_lru", "random", "lru", "aged_lru"},
             tlbs{"plain", "ideal"};
-        check_run(setting("driver.batch.replay", replay) +
-                      setting("driver.batch.eviction_schedule", schedule) +
-                      setting("driver.batch.eviction_order", orders[n % 4]) +
-                      setting("driver.batch.eviction_unit", n % 2 == 0 ? "4KiB" : "16KiB") +
-                      setting("gpu.l2_tlb.organization", tlbs[n / 2 % 2]) +
-                      setting("driver.batch.prefetch", n % 3 == 0 ? "none" : "tree") + "memory.gpu_share = " +
-                      (n % 5 < 3 ? "0.3" : "0.6") + "\nmachine.generic.gpus = " + gpus + "\n",
-                  Pages::touched_first, schedule != "ideal", expected);
+        check_run(
+            setting("driver.batch.replay", replay) + setting("driver.batch.eviction_schedule", schedule) +
+                setting("driver.batch.eviction_order", orders[n % 4]) +
+                setting("driver.batch.eviction_unit", n % 2 == 0 ? "4KiB" : "16KiB") +
+                setting("gpu.l2_tlb.organization", tlbs[n / 2 % 2]) +
+                setting("driver.batch.prefetch", n % 3 == 0 ? "none" : "tree") +
+                "memory.gpu_share = " + (n % 5 < 3 ? "0.3" : "0.6") + "\nmachine.generic.gpus = " + gpus +
+                "\n" + setting("driver.batch.workers", n % 4 < 2 ? "one_per_gpu" : "1"),
+            Pages::touched_first, schedule != "ideal", expected);
         ++n;
       }
   }
@@ -259,6 +265,7 @@ TEST_CASE("conservation: an ideal TLB drops another GPU's initial pages as they 
   }
   for (std::string const replay : {"page", "batch"})
     check_run(setting("driver.batch.replay", replay) + setting("driver.batch.eviction_unit", "4KiB") +
+                  setting("driver.batch.workers", replay == "page" ? "1" : "one_per_gpu") +
                   setting("gpu.l2_tlb.organization", "ideal") +
                   setting("memory.recorded.map", file.string()) +
                   "memory.gpu_share = 0.3\nmachine.generic.gpus = 2\n",

@@ -84,6 +84,15 @@ TEST_CASE("faults in batches need a buffer on the GPU, and room for two concurre
             .find("at least a page") != std::string::npos);
 }
 
+TEST_CASE("batches need at least one worker") {
+  CHECK(refusal("driver.batch.workers = 0\n") ==
+        "f:1: driver.batch.workers = 0 must be a count of at least 1, or \"one_per_gpu\"");
+  CHECK(refusal("driver.batch.workers = \"all\"\n") ==
+        "f:1: driver.batch.workers = all must be a count of at least 1, or \"one_per_gpu\"");
+  CHECK(refusal("driver.batch.workers = 4\n") == "accepted");
+  CHECK(refusal("driver.batch.workers = \"one_per_gpu\"\n") == "accepted");
+}
+
 TEST_CASE("a link's buffer smaller than a largest packet is rejected, and 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24

@@ -2,6 +2,7 @@
 // The rules of a machine's configuration: each violation is an error with its key and value.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "farfault/topologies/assembly.hpp"
 
@@ -186,8 +187,10 @@ void MachineConfig::check_copies(Config& config) const {
 }
 
 void MachineConfig::check_batches(Config& config) const {
-  if (!in_batches()) return;
   Rules rules(config);
+  rules.need(batch.workers_of(std::numeric_limits<std::uint32_t>::max()).has_value(), "driver.batch.workers",
+             "must be a count of at least 1, or \"" + std::string(BatchParams::kOnePerGpu) + "\"");
+  if (!in_batches()) return;
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };

@@ -239,10 +239,22 @@ std::vector<std::uint8_t> Assembly::application_of_space() const {
   return of;
 }
 
+std::uint32_t Assembly::batch_workers(Instance const& instance) const {
+  auto const gpus = static_cast<std::uint32_t>(instance.gpus.size());
+  if (auto const workers = config_.batch.workers_of(gpus)) return *workers;
+  auto const driver =
+      instances_.size() > 1 ? "the driver of " + machine_name(instance.machine) : "the driver";
+  throw UserError("driver.batch.workers = " + config_.batch.workers +
+                  ": a worker serves one GPU at a time, but " + driver + " has " + std::to_string(gpus) +
+                  (gpus == 1 ? " GPU" : " GPUs") + "; use at most " + std::to_string(gpus) + ", or \"" +
+                  std::string(BatchParams::kOnePerGpu) + "\"");
+}
+
 // The memory of each GPU is its share of the size of all buffers, if that is less than its capacity.
 void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driver) const {
   driver.in_batches = true;
   driver.batch = config_.batch;
+  driver.batch_workers = batch_workers(instance);
   driver.reports_lifetimes = config_.has_periods();
   driver.reports_uses = config_.page_uses().enabled;
   for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);

@@ -52,7 +52,7 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
         FF_CHECK(page.client == PagingClient::batch || page.client == PagingClient::evictions,
                  "a client asked for consent and gives none");
         if (page.client == PagingClient::batch)
-          s.batch.ready(page);
+          s.batch.worker_of(page, spec).ready(page);
         else
           s.evictions.ready(page);
         progress = PageProgress::changed;
@@ -70,8 +70,8 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
 
 void DriverTurn::copy(std::uint32_t number, Duration after) {
   auto const& p = s.transitions[number];
-  if (p.client == PagingClient::batch) s.batch.transfer_begins(*this);
-  if (p.client == PagingClient::evictions) s.evictions.transfer_begins(*this);
+  if (p.client == PagingClient::batch) s.batch.worker_of(p, spec).transfer_begins(*this);
+  if (p.client == PagingClient::evictions) s.evictions.transfer_begins(p, *this);
   if (p.client == PagingClient::relocations && s.relocations.copies_in_memory(number, *this)) return;
   auto const& request = p.request;
   bool const has_space = request.page != FrameAllocator::kUnownedPage;
@@ -98,13 +98,13 @@ void DriverTurn::changed(PageInFlight const& page, Duration after) {
     if (!adds_copy(page.transition)) counts.migrated(now - page.started);
     s.records.migrated(page, now);
   }
-  if (page.client == PagingClient::batch) s.batch.changed(page, *this);
+  if (page.client == PagingClient::batch) s.batch.worker_of(page, spec).changed(page, *this);
 }
 
 void DriverTurn::ended(PageInFlight const& done, bool was_immediate) {
   switch (done.client) {
     case PagingClient::batch:
-      return s.batch.ended(done, *this);
+      return s.batch.worker_of(done, spec).ended(done, *this);
     case PagingClient::evictions:
       return s.evictions.ended(done, *this);
     case PagingClient::programs:

@@ -13,13 +13,12 @@ EvictionClient::EvictionClient(PagingDriverSpec const& spec) {
   auto const bits = static_cast<unsigned>(std::countr_zero(p.eviction_unit.bytes));
   unit_size_.value = bits > spec.page_bits ? bits - spec.page_bits : 0;
   auto const gpus = spec.devices.gpus();
-  unmapped_ = Ring<std::uint32_t>(spec.params.migrations);
   schedule_ = p.eviction_schedule.make({});
   arrived_ = PageRecords<Time>(spec.page_bits, spec.spaces);
-  first_evictions_.assign(gpus, Time::max());
   for (std::uint32_t g = 0; g < gpus; ++g) {
     orders_.add(p.eviction_order.make({spec.page_bits, spec.spaces}));
     residency_.emplace_back(spec.page_bits, spec.spaces);
+    of_gpu_.push_back({.unmapped = Ring<std::uint32_t>(spec.params.migrations)});
   }
   if (spec.placed == nullptr) return;
   for (auto const& placed : *spec.placed) {
@@ -40,7 +39,7 @@ void EvictionClient::wrote(std::uint64_t page, DeviceId device, DriverTurn& t) {
 }
 
 void EvictionClient::arrived(PageInFlight const& page, bool was_there, DriverTurn& t) {
-  auto const gpu = t.s.batch.gpu();
+  auto const gpu = t.spec.devices.number_of(page.request.gpu);
   orders_[gpu].arrived(unit_of(page.page()));
   auto& residency = residency_[gpu].of(page.page());
   if (!was_there) residency.arrived = arrived_.of(page.page()) = t.now;
@@ -64,10 +63,10 @@ void EvictionClient::left(std::uint64_t page, DeviceId device, DriverTurn& t) {
   orders_[t.spec.devices.number_of(device)].removed(unit);
 }
 
-void EvictionClient::returns(std::uint64_t page, DriverTurn& t) {
-  if (residency_[t.s.batch.gpu()].of(page).evictions == 0) return;
+void EvictionClient::returns(std::uint64_t page, std::uint64_t gpu, DriverTurn& t) {
+  if (residency_[gpu].of(page).evictions == 0) return;
   ++t.s.counts.premature_evictions;
-  ++lifetimes_.premature;
+  ++of_gpu_[gpu].lifetimes.premature;
 }
 
 Time EvictionClient::latest_arrival(std::uint64_t page) const {
@@ -75,77 +74,86 @@ Time EvictionClient::latest_arrival(std::uint64_t page) const {
   return at != nullptr ? *at : Time{};
 }
 
-EvictionSchedule::Snapshot EvictionClient::snapshot(DriverTurn const& t) const {
-  auto const free = t.s.memory.frames(t.s.batch.gpu()).available();
+EvictionSchedule::Snapshot EvictionClient::snapshot(BatchWorker const& worker, DriverTurn const& t) const {
+  auto const free = t.s.memory.frames(worker.gpu()).available();
+  auto const& g = of_gpu_[worker.gpu()];
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
   return {.free_frames = free,
-          .page_needs_frame = free == 0 && t.s.batch.next_needs_frame(t.now),
-          .in = n(t.s.batch.incoming().in_transfer()),
-          .unmapping = n(unmapping_),
-          .unmapped = n(unmapped_.size()),
-          .out = n(out_)};
+          .page_needs_frame = free == 0 && worker.next_needs_frame(t.now),
+          .in = n(worker.incoming().in_transfer()),
+          .unmapping = n(g.unmapping),
+          .unmapped = n(g.unmapped.size()),
+          .out = n(g.out)};
 }
 
-// A page waits for a frame, and no operation in flight can free one.
-bool EvictionClient::is_starved(DriverTurn const& t) const {
-  auto const now = snapshot(t);
-  return now.page_needs_frame && t.s.batch.incoming().arriving() == 0 && now.unmapping == 0 &&
-         now.unmapped == 0 && now.out == 0;
+// A page waits for a frame, and no operation in flight for this GPU can free one.
+bool EvictionClient::is_starved(BatchWorker const& worker, DriverTurn const& t) const {
+  return snapshot(worker, t).page_needs_frame && worker.incoming().arriving() == 0 &&
+         units(worker.gpu()) == 0;
 }
 
-bool EvictionClient::is_local(std::uint64_t page, DriverTurn const& t) const {
-  return t.s.memory.is_on(page, t.s.batch.device(t.spec)) && !t.s.transitions.is_in_flight(page);
+bool EvictionClient::is_local(std::uint64_t page, DeviceId device, DriverTurn const& t) const {
+  return t.s.memory.is_on(page, device) && !t.s.transitions.is_in_flight(page);
 }
 
-bool EvictionClient::evict(DriverTurn& t) {
+bool EvictionClient::evict(BatchWorker const& worker, DriverTurn& t) {
+  auto const gpu = worker.gpu();
+  of_gpu_[gpu].lacks_victim = 0;
   std::uint64_t about_to_be_free = 0;
-  for (auto const& unit : units_) about_to_be_free += unit.pages;
-  auto const needed = t.s.batch.incoming().needed_frames();
-  while (t.s.memory.frames(t.s.batch.gpu()).available() + about_to_be_free < needed &&
-         schedule_->evicts(snapshot(t))) {
-    auto const pages = begin_unit(t);
+  for (auto const& unit : units_)
+    if (unit.gpu == gpu) about_to_be_free += unit.pages;
+  auto const needed = worker.incoming().needed_frames();
+  while (t.s.memory.frames(gpu).available() + about_to_be_free < needed &&
+         schedule_->evicts(snapshot(worker, t))) {
+    auto const pages = begin_unit(worker, t);
     if (pages == 0) break;
     about_to_be_free += pages;
   }
-  return send_units(t);
+  return send_units(worker, t);
 }
 
-std::optional<std::uint64_t> EvictionClient::victim(bool allow_in_flight, DriverTurn& t) {
+std::optional<std::uint64_t> EvictionClient::victim(BatchWorker const& worker, bool allow_in_flight,
+                                                    DriverTurn& t) {
   // Prefetched pages must not evict pages that were faulted on.
-  bool const for_prefetched = t.s.batch.incoming().only_prefetched_left();
-  return orders_[t.s.batch.gpu()].victim([&](std::uint64_t u) {
-    if (for_prefetched && t.s.batch.incoming().has_page_in(u, pages_of_unit())) return false;
+  bool const for_prefetched = worker.incoming().only_prefetched_left();
+  auto const device = worker.device(t.spec);
+  return orders_[worker.gpu()].victim([&](std::uint64_t u) {
+    if (for_prefetched && worker.incoming().has_page_in(u, pages_of_unit())) return false;
     bool some = false;
     for (auto p = u; p - u < pages_of_unit(); ++p) {
       if (!allow_in_flight && t.s.transitions.is_in_flight(p)) return false;
-      some = some || is_local(p, t);
+      some = some || is_local(p, device, t);
     }
     return some;
   });
 }
 
-std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
+std::uint64_t EvictionClient::begin_unit(BatchWorker const& worker, DriverTurn& t) {
   auto& s = t.s;
-  auto const gpu = s.batch.gpu();
-  auto const device = s.batch.device(t.spec);
+  auto const gpu = worker.gpu();
+  auto const device = worker.device(t.spec);
+  auto& g = of_gpu_[gpu];
   if (s.transitions.free() < pages_of_unit()) return 0;
-  auto unit = victim(false, t);
-  // Pages migrate into all resident units, and no operation is in flight: evict the other pages of one of
-  // them.
-  if (!unit && is_starved(t) && !s.relocations.works_on(gpu)) unit = victim(true, t);
+  auto unit = victim(worker, false, t);
+  // Pages migrate into or out of all resident units, and no operation is in flight: evict the other pages of
+  // one of them.
+  if (!unit && is_starved(worker, t) && !s.relocations.works_on(gpu)) {
+    unit = victim(worker, true, t);
+    g.lacks_victim = unit ? 0 : 1;
+  }
   if (!unit) return 0;
   orders_[gpu].removed(*unit);
-  first_evictions_[gpu] = std::min(first_evictions_[gpu], t.now);
+  g.first = std::min(g.first, t.now);
   if (free_units_.empty()) {
     free_units_.push_back(static_cast<std::uint32_t>(units_.size()));
     units_.emplace_back();
   }
   auto const index = free_units_.back();
   free_units_.pop_back();
-  units_[index] = {*unit, 0, 0};
-  ++unmapping_;
+  units_[index] = {.unit = *unit, .gpu = gpu};
+  ++g.unmapping;
   for (auto p = *unit; p - *unit < pages_of_unit(); ++p) {
-    if (!is_local(p, t)) continue;
+    if (!is_local(p, device, t)) continue;
     PageInFlight page;
     page.request = {.page = p, .gpu = device, .application = residency_[gpu].of(p).application};
     page.from = s.memory.frame_on(p, device);
@@ -160,42 +168,46 @@ std::uint64_t EvictionClient::begin_unit(DriverTurn& t) {
   return units_[index].pages;
 }
 
-bool EvictionClient::drop_prefetched(DriverTurn& t) {
-  auto& batch = t.s.batch;
-  if (!is_starved(t) || !batch.incoming().only_prefetched_left() || t.s.relocations.works_on(batch.gpu()))
+bool EvictionClient::drop_prefetched(BatchWorker& worker, DriverTurn& t) {
+  if (!is_starved(worker, t) || !worker.incoming().only_prefetched_left() ||
+      t.s.relocations.works_on(worker.gpu()))
     return false;
-  batch.keep_next(t);
+  worker.keep_next(t);
   return true;
 }
 
-bool EvictionClient::send_units(DriverTurn& t) {
+bool EvictionClient::send_units(BatchWorker const& worker, DriverTurn& t) {
+  auto& g = of_gpu_[worker.gpu()];
   bool freed = false;
   // A unit that is not needed any more, because a program has freed memory, is still evicted before the batch
   // ends.
-  while (!unmapped_.empty() && (t.s.batch.incoming().all_mapped() || schedule_->writes_out(snapshot(t)))) {
-    auto const index = unmapped_.front();
+  while (!g.unmapped.empty() &&
+         (worker.incoming().all_mapped() || schedule_->writes_out(snapshot(worker, t)))) {
+    auto const index = g.unmapped.front();
     auto const unit = units_[index].unit;
     // Pages that migrate free CPU frames.
     if (t.s.memory.cpu_frames().available() < pages_for_cpu(index, t)) break;
-    unmapped_.pop();
-    ++out_;
-    for (auto p = unit; p - unit < pages_of_unit(); ++p) freed = send_page(p, t) || freed;
+    g.unmapped.pop();
+    ++g.out;
+    for (auto p = unit; p - unit < pages_of_unit(); ++p) freed = send_page(p, index, t) || freed;
   }
   return freed;
 }
 
 // True: its frame is free.
-bool EvictionClient::send_page(std::uint64_t page, DriverTurn& t) {
+bool EvictionClient::send_page(std::uint64_t page, std::uint32_t index, DriverTurn& t) {
   auto& s = t.s;
   if (!s.transitions.is_in_flight(page)) return false;
   auto const number = s.transitions.number_of(page);
-  if (s.transitions[number].client != PagingClient::evictions)
-    return false;  // it was elsewhere and migrates in
-  auto& record = s.batch.record();
+  auto const& evicted = s.transitions[number];
+  // Otherwise it was on another device: it migrates in, or is evicted there.
+  if (evicted.client != PagingClient::evictions || evicted.tag != index) return false;
+  auto const gpu = units_[index].gpu;
+  auto& record = s.batch.worker_of(gpu).record();
   ++record.evicted_pages;
-  bool const of_copy = takes(s.transitions[number].transition, PageStep::drop_copy);
+  bool const of_copy = takes(evicted.transition, PageStep::drop_copy);
   auto const heir = of_copy || !t.spec.makes_copies ? std::nullopt : s.memory.copies().latest(page);
-  bool const dirty = residency_[s.batch.gpu()].of(page).dirty != 0;
+  bool const dirty = residency_[gpu].of(page).dirty != 0;
   if (heir && dirty) residency_[t.spec.devices.number_of(*heir)].of(page).dirty = 1;
   bool const clean = t.spec.batch.clean_pages == CleanPages::dropped && !dirty;
   bool const dropped = of_copy || heir || clean;
@@ -215,38 +227,41 @@ std::uint64_t EvictionClient::pages_for_cpu(std::uint32_t index, DriverTurn cons
 
 // No IOMMU and no GPU maps the page any more.
 void EvictionClient::ready(PageInFlight const& page) {
-  if (--units_[page.tag].unmapping != 0) return;
-  --unmapping_;
-  unmapped_.push(page.tag);
+  auto& unit = units_[page.tag];
+  if (--unit.unmapping != 0) return;
+  --of_gpu_[unit.gpu].unmapping;
+  of_gpu_[unit.gpu].unmapped.push(page.tag);
 }
 
-void EvictionClient::transfer_begins(DriverTurn& t) {
-  t.s.batch.record().bytes_out += t.spec.page_bytes();
+void EvictionClient::transfer_begins(PageInFlight const& page, DriverTurn& t) {
+  t.s.batch.worker_of(page, t.spec).record().bytes_out += t.spec.page_bytes();
 }
 
 // The data is in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
 void EvictionClient::ended(PageInFlight const& done, DriverTurn& t) {
-  auto const gpu = t.s.batch.gpu();
-  auto& residency = residency_[gpu].of(done.page());
+  auto& unit = units_[done.tag];
+  auto& g = of_gpu_[unit.gpu];
+  auto& residency = residency_[unit.gpu].of(done.page());
   ++residency.evictions;
   auto const lifetime = static_cast<std::uint64_t>(picoseconds(t.now - residency.arrived));
   t.s.counts.lifetime_ps += lifetime;
-  if (t.spec.batch.lifetimes == CountedLifetimes::all || residency.arrived >= first_evictions_[gpu]) {
-    ++lifetimes_.pages;
-    lifetimes_.lifetime_ps += lifetime;
+  if (t.spec.batch.lifetimes == CountedLifetimes::all || residency.arrived >= g.first) {
+    ++g.lifetimes.pages;
+    g.lifetimes.lifetime_ps += lifetime;
   }
   ++t.s.stats[done.request.application].evicted_pages;
   if (ends_on_host(done.transition) && t.spec.pages_move) t.s.records.migrated(done, t.now);
-  if (--units_[done.tag].pages != 0) return;
-  --out_;
+  if (--unit.pages != 0) return;
+  --g.out;
   free_units_.push_back(done.tag);
-  report_lifetimes(t);
+  report_lifetimes(unit.gpu, t);
 }
 
-void EvictionClient::report_lifetimes(DriverTurn& t) {
-  if (t.spec.reports_lifetimes && lifetimes_.pages + lifetimes_.premature != 0)
-    t.out.report(static_cast<std::uint32_t>(t.s.batch.gpu()), lifetimes_);
-  lifetimes_ = {};
+void EvictionClient::report_lifetimes(std::uint64_t gpu, DriverTurn& t) {
+  auto& lifetimes = of_gpu_[gpu].lifetimes;
+  if (t.spec.reports_lifetimes && lifetimes.pages + lifetimes.premature != 0)
+    t.out.report(static_cast<std::uint32_t>(gpu), lifetimes);
+  lifetimes = {};
 }
 
 }  // namespace farfault

@@ -54,11 +54,12 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
                                   .raised = e.raised,
                                   .client = e.fault.client,
                                   .application = e.fault.application,
-                                  .access = e.fault.access}),
+                                  .access = e.fault.access,
+                                  .gpu = spec().device}),
             after);
     after += cycle;
   });
-  cx.send(to_driver, Packet::of(FaultsDrained{taken}), after);
+  cx.send(to_driver, Packet::of(FaultsDrained{.entries = taken, .gpu = spec().device}), after);
   if (m.retry != 0) retry(cx);
 }
 

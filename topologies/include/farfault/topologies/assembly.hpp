@@ -337,6 +337,7 @@ class Assembly {
   void describe_relocations(PagingDriverSpec& driver) const;
   std::vector<std::uint8_t> application_of_space() const;
   void describe_batches(Instance const& instance, PagingDriverSpec& driver) const;
+  std::uint32_t batch_workers(Instance const& instance) const;
   void check_placed(Instance const& instance, PagingDriverSpec const& driver) const;
   void wire_instance(Instance& instance);
   void build_cpus();

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/policy.hpp"
@@ -23,7 +26,10 @@ enum class CleanPages : std::uint8_t { transferred, dropped };
 enum class CountedLifetimes : std::uint8_t { all, after_first_eviction };
 
 struct BatchParams {
+  static constexpr std::string_view kOnePerGpu = "one_per_gpu";
+
   PolicyChoice<FaultReplay> replay{"each_fault"};
+  std::string workers = "1";
   std::uint32_t faults = 256;
   Duration interrupt_time = 0ns;
   Duration time = 10us;
@@ -42,6 +48,12 @@ struct BatchParams {
     replay.describe(t, "replay", "Fault batching and replay policy",
                     "assumed: each fault served on arrival; NVIDIA's driver: batch_flush");
     auto const if_batches = t.only_when(facts::kBatches);
+    t.count_or_text(
+        "workers", workers,
+        "Batches of different GPUs that the driver serves side by side: from 1 to the number of GPUs of the "
+        "driver, or \"one_per_gpu\"",
+        "assumed: one batch at a time; NVIDIA's driver (uvm_gpu_isr.c): a bottom-half queue per GPU, "
+        "one_per_gpu");
     t.count("faults", faults, {1, 65536}, "Maximum fault-buffer entries per batch",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
     t.duration("interrupt_time", interrupt_time, {0ns, 1s},
@@ -90,6 +102,8 @@ struct BatchParams {
         .only_when(facts::kAdaptiveBlocks);
   }
   bool in_batches() const { return replay.facts().in_batches; }
+  // Workers of a driver of `gpus` GPUs. None: invalid, too few or too many.
+  std::optional<std::uint32_t> workers_of(std::uint32_t gpus) const;
 };
 
 // Row of a table, until it is written.

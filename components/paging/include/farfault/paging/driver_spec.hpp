@@ -60,9 +60,10 @@ struct PagingDriverSpec {
   DriverParams params;
   BatchParams batch;
   bool in_batches = false;
-  bool reports_lifetimes = false;  // reports page lifetimes to the dispatchers
-  bool reports_uses = false;       // SMs and scalar caches report uses of pages
-  std::uint32_t spaces = 1;        // address spaces
+  std::uint32_t batch_workers = 1;  // BatchParams::workers_of() these GPUs
+  bool reports_lifetimes = false;   // reports page lifetimes to the dispatchers
+  bool reports_uses = false;        // SMs and scalar caches report uses of pages
+  std::uint32_t spaces = 1;         // address spaces
   // Pages of each buffer of all applications. Batches may prefetch them.
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
@@ -133,6 +134,8 @@ struct PagingDriverSpec {
   std::uint32_t page_bytes() const { return std::uint32_t{1} << page_bits; }
   // Pages are moved within a GPU's memory.
   bool relocates() const { return max_moved != 0 || moves_to_coalesce; }
+  // Several workers serve batches.
+  bool serves_side_by_side() const { return in_batches && batch_workers > 1; }
   bool names_applications() const { return applications.size() > 1; }
 };
 

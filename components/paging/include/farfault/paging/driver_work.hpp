@@ -25,16 +25,21 @@ class DriverWork {
   }
   // End of all work so far.
   Time all_done() const { return *std::ranges::max_element(free_at_); }
-  void batch_ended(Duration took) { batches_ps_ += static_cast<std::uint64_t>(picoseconds(took)); }
+  // `waited`: for locks of VA blocks.
+  void batch_ended(Duration took, Duration waited) {
+    batches_ps_ += static_cast<std::uint64_t>(picoseconds(took));
+    lock_wait_ps_ += static_cast<std::uint64_t>(picoseconds(waited));
+  }
+  std::uint64_t lock_wait_ps() const { return lock_wait_ps_; }
 
-  // Advances busy() to `at`; `batch`: time of the current batch so far. True if it grows without events.
-  bool settle(Time at, Duration batch) {
+  // Advances busy() to `at`; `batches`: time of the current batches so far. True if it grows without events.
+  bool settle(Time at, Duration batches) {
     auto const ps = [](Duration d) {
       return static_cast<std::uint64_t>(picoseconds(std::max(d, Duration{})));
     };
     ahead_ps_ = 0;
     for (auto const free_at : free_at_) ahead_ps_ += ps(free_at - at);
-    batch_ps_ = ps(batch);
+    batch_ps_ = ps(batches);
     return ahead_ps_ != 0;
   }
   // Total, in picoseconds.
@@ -42,13 +47,14 @@ class DriverWork {
     return batches_ps_ + batch_ps_ + (worked_ps_ - ahead_ps_) / std::max<std::uint64_t>(free_at_.size(), 1);
   }
 
-  auto members() { return std::tie(free_at_, batches_ps_, worked_ps_, batch_ps_, ahead_ps_); }
+  auto members() { return std::tie(free_at_, batches_ps_, worked_ps_, lock_wait_ps_, batch_ps_, ahead_ps_); }
 
  private:
   std::vector<Time> free_at_;     // by concurrent fault: end of the driver's work on it
   std::uint64_t batches_ps_ = 0;  // completed batches
   std::uint64_t worked_ps_ = 0;   // other faults, including unfinished work
-  // Updated by settle(): time of the current batch so far, and work that is not finished.
+  std::uint64_t lock_wait_ps_ = 0;
+  // Updated by settle(): time of the current batches so far, and work that is not finished.
   std::uint64_t batch_ps_ = 0;
   std::uint64_t ahead_ps_ = 0;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eviction of units from a GPU whose memory is full, for the pages of a batch, and the record of the pages
-// that each GPU holds.
+// Eviction of units from GPUs whose memory is full, for the pages of their batches, and the record of the
+// pages that each GPU holds.
 //
+// - Each GPU evicts for its own batch. Units of several GPUs may be evicted at the same time; numbers of
+//   transitions for one unit are always in reserve.
 // - Policies: eviction order (eviction_order.hpp) and schedule (eviction_schedule.hpp).
 // - A unit is unmapped everywhere. The GPU's copy engine copies its pages, clean or dirty, to CPU memory,
 //   where they are mapped. With `batch.clean_pages` = dropped, clean pages are mapped there without a copy.
@@ -24,11 +26,27 @@
 
 namespace farfault {
 
-// An eviction unit, from its selection until its last frame is free.
+class BatchWorker;
+
+// An eviction unit of a GPU, from its selection until its last frame is free.
 struct EvictedUnit {
   std::uint64_t unit = 0;
+  std::uint64_t gpu = 0;
   std::uint32_t pages = 0;      // pages that still hold a frame
   std::uint32_t unmapping = 0;  // pages that some TLB may still map
+};
+
+// Evictions of a GPU.
+struct EvictionsOfGpu {
+  Time first = Time::max();        // max: none
+  Ring<std::uint32_t> unmapped;    // units that wait for their transfer
+  std::uint64_t unmapping = 0;     // units being unmapped
+  std::uint64_t out = 0;           // units being transferred
+  std::uint64_t lacks_victim = 0;  // a page waits for a frame, and all pages on the GPU are in flight
+  PageLifetimes lifetimes{};       // since the last report
+
+  std::uint64_t units() const { return unmapping + unmapped.size() + out; }
+  auto members() { return std::tie(first, unmapped, unmapping, out, lacks_victim, lifetimes); }
 };
 
 // Record of a page on one GPU.
@@ -53,24 +71,28 @@ class EvictionClient {
   void arrived(PageInFlight const& page, bool was_there, DriverTurn& t);
   // The page is not resident on the device any more.
   void left(std::uint64_t page, DeviceId device, DriverTurn& t);
-  // A faulted page returns to the batch's GPU: counted if it had been evicted from there.
-  void returns(std::uint64_t page, DriverTurn& t);
+  // A faulted page returns to the GPU: counted if it had been evicted from there.
+  void returns(std::uint64_t page, std::uint64_t gpu, DriverTurn& t);
   // Arrival of the page at its latest GPU; Time{}: none.
   Time latest_arrival(std::uint64_t page) const;
 
-  // Progress of evictions. evict(): true if frames have become free immediately. drop_prefetched(): a
-  // prefetched page for which no unit may be evicted keeps its place; true if there was one.
-  bool evict(DriverTurn& t);
-  bool drop_prefetched(DriverTurn& t);
-  EvictionSchedule::Snapshot snapshot(DriverTurn const& t) const;
-  bool reads_in(DriverTurn const& t) const { return schedule_->reads_in(snapshot(t)); }
+  // Progress of evictions for a worker's batch. evict(): true if frames have become free immediately.
+  // drop_prefetched(): a prefetched page for which no unit may be evicted keeps its place; true if there was
+  // one.
+  bool evict(BatchWorker const& worker, DriverTurn& t);
+  bool drop_prefetched(BatchWorker& worker, DriverTurn& t);
+  EvictionSchedule::Snapshot snapshot(BatchWorker const& worker, DriverTurn const& t) const;
+  bool reads_in(BatchWorker const& worker, DriverTurn const& t) const {
+    return schedule_->reads_in(snapshot(worker, t));
+  }
+  bool lacks_victim(std::uint64_t gpu) const { return of_gpu_[gpu].lacks_victim != 0; }
   void ready(PageInFlight const& page);
-  void transfer_begins(DriverTurn& t);
+  void transfer_begins(PageInFlight const& page, DriverTurn& t);
   void ended(PageInFlight const& done, DriverTurn& t);
   std::uint64_t pages_of_unit() const { return std::uint64_t{1} << unit_size_.value; }
-  std::uint64_t units() const { return units_.size() - free_units_.size(); }
-  std::uint64_t units_in_transfer() const { return out_; }
-  void report_lifetimes(DriverTurn& t);
+  std::uint64_t units(std::uint64_t gpu) const { return of_gpu_[gpu].units(); }
+  std::uint64_t units_in_transfer(std::uint64_t gpu) const { return of_gpu_[gpu].out; }
+  void report_lifetimes(std::uint64_t gpu, DriverTurn& t);
 
   PageResidency const* residency(std::uint64_t gpu, std::uint64_t page) const {
     return residency_[gpu].find(page);
@@ -78,8 +100,7 @@ class EvictionClient {
   StatSource const& order_statistics() const { return orders_; }
 
   auto members() {
-    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, first_evictions_, units_,
-                    free_units_, unmapped_, out_, unmapping_, lifetimes_);
+    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, of_gpu_, units_, free_units_);
   }
 
  private:
@@ -87,12 +108,12 @@ class EvictionClient {
     return first_of(page, static_cast<unsigned>(unit_size_.value));
   }
   // Returns the number of pages in the unit whose eviction begins; 0: none may be evicted now.
-  std::uint64_t begin_unit(DriverTurn& t);
-  std::optional<std::uint64_t> victim(bool allow_in_flight, DriverTurn& t);
-  bool is_local(std::uint64_t page, DriverTurn const& t) const;
-  bool is_starved(DriverTurn const& t) const;
-  bool send_units(DriverTurn& t);
-  bool send_page(std::uint64_t page, DriverTurn& t);
+  std::uint64_t begin_unit(BatchWorker const& worker, DriverTurn& t);
+  std::optional<std::uint64_t> victim(BatchWorker const& worker, bool allow_in_flight, DriverTurn& t);
+  bool is_local(std::uint64_t page, DeviceId device, DriverTurn const& t) const;
+  bool is_starved(BatchWorker const& worker, DriverTurn const& t) const;
+  bool send_units(BatchWorker const& worker, DriverTurn& t);
+  bool send_page(std::uint64_t page, std::uint32_t index, DriverTurn& t);
   // CPU frames that an unmapped unit needs.
   std::uint64_t pages_for_cpu(std::uint32_t index, DriverTurn const& t) const;
 
@@ -101,13 +122,9 @@ class EvictionClient {
   Policy<EvictionSchedule> schedule_;
   std::vector<PageRecords<PageResidency>> residency_;  // indexed by GPU
   PageRecords<Time> arrived_;                          // at its latest GPU
-  std::vector<Time> first_evictions_;                  // indexed by GPU; max: none
-  std::vector<EvictedUnit> units_;                     // indexed by number
+  std::vector<EvictionsOfGpu> of_gpu_;
+  std::vector<EvictedUnit> units_;  // indexed by number, of all GPUs
   std::vector<std::uint32_t> free_units_;
-  Ring<std::uint32_t> unmapped_;
-  std::uint64_t out_ = 0;        // units being transferred
-  std::uint64_t unmapping_ = 0;  // units being unmapped
-  PageLifetimes lifetimes_{};    // of the batch's GPU, since the last report
 };
 
 }  // namespace farfault

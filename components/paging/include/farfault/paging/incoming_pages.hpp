@@ -18,7 +18,6 @@ namespace farfault {
 struct IncomingPage {
   enum class Stage : std::uint8_t { planned, unmapping, ready, transferring, mapping, mapped };
   std::uint64_t page = 0;
-  Time worked{};            // end of the driver's work on its block
   std::uint32_t block = 0;  // block number in the batch
   Stage stage = Stage::planned;
   std::uint8_t application = 0;
@@ -28,25 +27,39 @@ struct IncomingPage {
   std::uint8_t unused[7] = {};
 };
 
+// A VA block of the batch. Its work is planned by lock_blocks().
+struct IncomingBlock {
+  std::uint64_t first = 0;    // page
+  Duration takes{};           // the driver's work on it
+  Time worked = Time::max();  // end of that work; max: not planned
+  std::uint64_t left = 0;     // pages not mapped yet
+
+  Time begins() const { return worked - takes; }
+};
+
 class IncomingPages {
  public:
   void clear() {
     pages_.clear();
-    block_left_.clear();
+    blocks_.clear();
     begun_ = passed_ = mapped_ = local_ = arriving_ = in_transfer_ = 0;
   }
 
   // Planning: the pages of a block in address order, then the block.
   void add(IncomingPage page) {
-    page.block = static_cast<std::uint32_t>(block_left_.size());
+    page.block = static_cast<std::uint32_t>(blocks_.size());
     pages_.push_back(page);
   }
-  void end_block(std::uint64_t pages) { block_left_.push_back(static_cast<std::uint32_t>(pages)); }
+  void end_block(IncomingBlock const& block) { blocks_.push_back(block); }
 
   std::vector<IncomingPage> const& all() const { return pages_; }
   IncomingPage& operator[](std::uint64_t i) { return pages_[i]; }
   std::uint64_t size() const { return pages_.size(); }
-  std::uint64_t blocks() const { return block_left_.size(); }
+  // In address order.
+  std::vector<IncomingBlock>& blocks() { return blocks_; }
+  std::vector<IncomingBlock> const& blocks() const { return blocks_; }
+  // End of the driver's work on the page's block.
+  Time worked(IncomingPage const& page) const { return blocks_[page.block].worked; }
   void set_local(IncomingPage& page, bool is_local) {
     local_ -= page.is_local;
     page.is_local = is_local ? 1 : 0;
@@ -59,6 +72,11 @@ class IncomingPages {
   IncomingPage* to_pass() { return passed_ < begun_ ? &pages_[passed_] : nullptr; }
   IncomingPage const* to_pass() const { return passed_ < begun_ ? &pages_[passed_] : nullptr; }
   void pass_next() { ++passed_; }
+  // Calls f(page) for all pages that are begun and not passed.
+  template <class F>
+  void each_to_pass(F&& f) {
+    for (auto i = passed_; i < begun_; ++i) f(pages_[i]);
+  }
   // The page gets its frame, or needs none.
   void admit(IncomingPage& page) {
     ++arriving_;
@@ -74,7 +92,7 @@ class IncomingPages {
   bool mapped(IncomingPage& page) {
     page.stage = IncomingPage::Stage::mapped;
     ++mapped_;
-    return --block_left_[page.block] == 0;
+    return --blocks_[page.block].left == 0;
   }
 
   std::uint64_t mapped_pages() const { return mapped_; }
@@ -83,7 +101,7 @@ class IncomingPages {
   std::uint64_t needed_frames() const { return pages_.size() - passed_ - local_; }
   bool all_mapped() const { return mapped_ == pages_.size(); }
   // End of the driver's work on the next page to be passed; Time{}: all are passed.
-  Time next_worked() const { return passed_ < pages_.size() ? pages_[passed_].worked : Time{}; }
+  Time next_worked() const { return passed_ < pages_.size() ? worked(pages_[passed_]) : Time{}; }
   bool only_prefetched_left() const {
     auto const first = pages_.begin() + static_cast<std::ptrdiff_t>(passed_);
     return std::none_of(first, pages_.end(), [](IncomingPage const& p) { return p.faulted != 0; });
@@ -95,12 +113,12 @@ class IncomingPages {
   }
 
   auto members() {
-    return std::tie(pages_, block_left_, begun_, passed_, mapped_, local_, arriving_, in_transfer_);
+    return std::tie(pages_, blocks_, begun_, passed_, mapped_, local_, arriving_, in_transfer_);
   }
 
  private:
   std::vector<IncomingPage> pages_;
-  std::vector<std::uint32_t> block_left_;  // indexed by block: pages not mapped yet
+  std::vector<IncomingBlock> blocks_;
   std::uint64_t begun_ = 0;
   std::uint64_t passed_ = 0;  // of the begun ones
   std::uint64_t mapped_ = 0;

@@ -8,9 +8,10 @@
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
 //   IOMMU has acknowledged that no access can reach it. A page takes part in one transition at a time;
 //   clients that want it wait until the transition has ended. Then, in this order: waiting faults, the oldest
-//   first; moves within a GPU's memory; operations of programs; the batch's pages; evictions.
+//   first; moves within a GPU's memory; operations of programs; for each worker, its batch's pages and
+//   evictions.
 // - Limits: driver.migrations pages in flight for any reason, further ones wait in order;
-//   driver.faults_at_a_time faults served concurrently; one batch at a time.
+//   driver.faults_at_a_time faults, or driver.batch.workers batches, served concurrently.
 // - Without batches, a GPU whose memory is full receives no pages and accesses them remotely.
 // - Driver time: driver.fault_latency per first touch or migration, driver.allocation_latency per allocated
 //   or freed page; in batches the driver.batch.*_time parameters.

@@ -114,8 +114,9 @@ struct PagingDriverState {
          "Pages in flight: migrated, evicted, copied at first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.transitions.in_flight(); }},
         {"busy_time", "ps",
-         "Driver busy time: duration of batches, plus driver time of other faults, allocations and frees "
-         "divided by driver.faults_at_a_time",
+         "Driver busy time: duration of batches, summed over batches served side by side, plus driver time "
+         "of "
+         "other faults, allocations and frees divided by driver.faults_at_a_time",
          StatKind::counter, [](S s) { return s.work.busy_ps(); }},
         Stat<PagingDriverState>{"batches", "count", "Fault batches served", StatKind::counter,
                                 [](S s) { return s.counts.batches; }}
@@ -136,6 +137,12 @@ struct PagingDriverState {
                                 "Time from a page's arrival on a GPU to its eviction, summed over evictions",
                                 StatKind::counter, [](S s) { return s.counts.lifetime_ps; }}
             .only_when<&PagingDriverSpec::in_batches>(),
+        Stat<PagingDriverState>{
+            "lock_wait_time", "ps",
+            "Time that batches waited for VA blocks that the driver worked on for other batches, summed over "
+            "completed batches",
+            StatKind::counter, [](S s) { return s.work.lock_wait_ps(); }}
+            .only_when<&PagingDriverSpec::serves_side_by_side>(),
     });
     return all;
   }

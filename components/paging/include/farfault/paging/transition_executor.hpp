@@ -54,6 +54,7 @@ struct PageInFlight {
   bool awaits_iommus() const {
     return awaited != 0 && current() != PageStep::copy && current() != PageStep::consent;
   }
+  bool awaits_consent() const { return awaited != 0 && current() == PageStep::consent; }
 };
 
 class TransitionExecutor {

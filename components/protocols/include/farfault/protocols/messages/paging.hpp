@@ -52,21 +52,24 @@ struct FaultInterrupt {
 template <>
 struct Wire<FaultInterrupt> : WireToDriver {};
 
-// With batches: one fault-buffer entry that the driver has ordered.
+// With batches: one fault-buffer entry of `gpu` that the driver has ordered.
 struct FaultEntry {
   std::uint64_t page = 0;
   Time raised{};  // time at which it was written
   std::uint16_t client = 0;
   std::uint8_t application = 0;
   Access access = Access::read;
-  std::uint8_t unused[4] = {};
+  std::uint16_t gpu = 0;
+  std::uint8_t unused[2] = {};
 };
 template <>
 struct Wire<FaultEntry> : WireToDriver {};
 
-// With batches: all ordered entries have been sent, `entries` in total.
+// With batches: all ordered entries of `gpu` have been sent, `entries` in total.
 struct FaultsDrained {
-  std::uint32_t entries;
+  std::uint32_t entries = 0;
+  std::uint16_t gpu = 0;
+  std::uint8_t unused[2] = {};
 };
 template <>
 struct Wire<FaultsDrained> : WireToDriver {};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One worker of the driver: it serves one batch of faults at a time, of one GPU (batch_client.hpp).
+//
+// - Planning, when all entries have arrived: the pages that migrate, with the prefetcher's additions, and the
+//   driver's work on each VA block.
+// - Progress, whenever a page or the time allows it: pages are unmapped and admitted in order, and units of
+//   a full GPU are evicted (eviction_client.hpp).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "farfault/paging/batches.hpp"
+#include "farfault/paging/driver_turn.hpp"
+#include "farfault/paging/fault_batch.hpp"
+#include "farfault/paging/fault_replay.hpp"
+#include "farfault/paging/incoming_pages.hpp"
+
+namespace farfault {
+
+// interrupted: an interrupt has arrived and the bottom half will run; reading: fault-buffer entries are in
+// transit; serving: pages migrate.
+enum class BatchPhase : std::uint64_t { idle, interrupted, reading, serving };
+
+class BatchWorker {
+ public:
+  bool is_idle() const { return phase_ == BatchPhase::idle; }
+  bool is_reading() const { return phase_ == BatchPhase::reading; }
+  bool is_serving() const { return phase_ == BatchPhase::serving; }
+  // GPU whose buffer is read or whose batch is served, by the driver's own number.
+  std::uint64_t gpu() const { return gpu_; }
+  DeviceId device(PagingDriverSpec const& spec) const {
+    return spec.devices.gpu(static_cast<std::uint32_t>(gpu_));
+  }
+
+  // Reads the buffer of the GPU `after` this time; an interrupt's bottom half starts late.
+  void take(std::uint64_t gpu, Duration after, DriverTurn& t);
+  // True: the time has passed, and the buffer is being read.
+  bool read_when_due(DriverTurn& t);
+  void read_buffer(DriverTurn& t);
+  // Answers to the read.
+  void add(FaultBatch::Entry const& entry) { faults_.add(entry); }
+  void expect(std::uint64_t entries) { expected_ = entries; }
+  bool has_all_entries() const { return faults_.entries() == expected_; }
+  std::uint64_t entries() const { return faults_.entries(); }
+
+  // Plans the batch. block_locks.hpp then gives the times of the work on its blocks.
+  void begin(DriverTurn& t);
+  // Starts as many migrations and evictions as possible. True: pages have got or given back frames.
+  bool serve(DriverTurn& t);
+  bool is_complete(DriverTurn const& t) const;
+  // Wakes the driver when the work on the next page is done.
+  void wake_for_work(DriverTurn& t);
+  void end(DriverTurn& t);
+  void release() { phase_ = BatchPhase::idle; }
+  void order_replay(FaultReplay::Point point, DriverTurn& t);
+
+  // Transitions of its pages.
+  void ready(PageInFlight const& page) { pages_[page.tag].stage = IncomingPage::Stage::ready; }
+  void transfer_begins(DriverTurn& t);
+  void changed(PageInFlight const& page, DriverTurn& t);
+  void ended(PageInFlight const& done, DriverTurn& t);
+
+  // The driver's work: its begin, the work on each block of `incoming()`, its end.
+  Time work_begins() const { return work_begins_; }
+  Time work_ends() const { return pages_.blocks().empty() ? work_begins_ : pages_.blocks().back().worked; }
+  IncomingPages& incoming() { return pages_; }
+  IncomingPages const& incoming() const { return pages_; }
+  BatchRecord& record() { return record_; }
+  BatchRecord const& record() const { return record_; }
+
+  // For evictions. keep_next(): the next page keeps its place.
+  bool next_needs_frame(Time now) const;
+  void keep_next(DriverTurn& t);
+  // Pages that wait for a frame and are on one of the devices keep their places. Their accesses fault again,
+  // or use them where they are. False: there is none.
+  bool give_back(std::span<DeviceId const> devices, DriverTurn& t);
+
+  // Time of the current batch so far.
+  Duration time_until(Time at) const { return is_serving() ? at - record_.began : Duration{}; }
+  // For the deadlock report; empty if idle.
+  std::string waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const;
+
+  auto members() { return std::tie(phase_, gpu_, expected_, faults_, work_begins_, timer_, pages_, record_); }
+
+ private:
+  static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
+  void order(FaultOrder const& m, DriverTurn& t) const;
+  // Plans the pages of a block that migrate, and the driver's work on it.
+  void plan_block(std::span<FaultBatch::Entry const> faults, DriverTurn& t);
+  // The batch can bring the page to its GPU: a page that is elsewhere and may migrate, or an unmapped
+  // page that may be mapped.
+  bool may_bring(std::uint64_t page, Access access, DriverTurn const& t) const;
+  // The same for a page without a fault: it must be in CPU memory or in a buffer.
+  bool may_prefetch(std::uint64_t page, DriverTurn const& t) const;
+  // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve.
+  void begin_pages(DriverTurn& t);
+  // A program or another worker was faster, or the page is accessed where it is.
+  bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
+                  DriverTurn const& t) const;
+  Duration remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const;
+  // True if a page has received a frame or needs none.
+  bool admit_pages(DriverTurn& t);
+  void page_mapped(IncomingPage& page, DriverTurn& t);
+  void keep(IncomingPage& page, DriverTurn& t);
+  PageFault fault_of(IncomingPage const& page, DriverTurn const& t) const;
+
+  BatchPhase phase_ = BatchPhase::idle;
+  std::uint64_t gpu_ = 0;
+  std::uint64_t expected_ = kUnknown;  // entries to expect from its buffer
+  FaultBatch faults_;
+  Time work_begins_{};  // on the first block; interrupted: start of the bottom half
+  Time timer_ = Time::max();
+  IncomingPages pages_;
+  BatchRecord record_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading of a buffer, and progress of a batch.
+#include "farfault/paging/batch_worker.hpp"
+
+#include <algorithm>
+
+#include "farfault/paging/block_locks.hpp"
+#include "farfault/paging/paging_driver_state.hpp"
+
+namespace farfault {
+
+std::string BatchWorker::waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const {
+  auto const name = name_of(spec.names, device(spec));
+  switch (phase_) {
+    case BatchPhase::idle:
+      return {};
+    case BatchPhase::interrupted:
+      return ", an interrupt of " + name;
+    case BatchPhase::reading:
+      return ", the fault buffer of " + name + " being read";
+    case BatchPhase::serving:
+      break;
+  }
+  return ", a batch of " + name + ": " + std::to_string(pages_.mapped_pages()) + " of " +
+         std::to_string(pages_.size()) + " pages mapped, " + std::to_string(pages_.in_transfer()) +
+         " in transfer, " + std::to_string(s.memory.frames(gpu_).available()) + " frames free, " +
+         std::to_string(s.evictions.units(gpu_)) + " units being evicted";
+}
+
+void BatchWorker::order(FaultOrder const& m, DriverTurn& t) const {
+  auto to = m;
+  to.gpu = device(t.spec);
+  t.out.order_faults(static_cast<std::uint32_t>(gpu_), to);
+}
+
+void BatchWorker::order_replay(FaultReplay::Point point, DriverTurn& t) {
+  auto& pending = t.s.batch.of_gpu(gpu_).replay_pending;
+  auto const orders = t.facts.replay.after(point);
+  if (orders == FaultReplay::Action::none || pending == 0) return;
+  if (point != FaultReplay::Point::block_mapped) pending = 0;
+  bool const flushes = orders == FaultReplay::Action::flush_and_replay;
+  order({0, 0, flushes ? FaultOrderKind::flush_replay : FaultOrderKind::replay, 0}, t);
+}
+
+void BatchWorker::take(std::uint64_t gpu, Duration after, DriverTurn& t) {
+  gpu_ = gpu;
+  if (after == Duration::zero()) return read_buffer(t);
+  phase_ = BatchPhase::interrupted;
+  work_begins_ = t.now + after;
+  t.out.wake_batch(work_begins_);
+}
+
+bool BatchWorker::read_when_due(DriverTurn& t) {
+  bool const is_due = phase_ == BatchPhase::interrupted && work_begins_ <= t.now;
+  if (is_due) read_buffer(t);
+  return is_due;
+}
+
+void BatchWorker::read_buffer(DriverTurn& t) {
+  phase_ = BatchPhase::reading;
+  faults_.clear();
+  expected_ = kUnknown;
+  record_ = {};
+  record_.gpu = gpu_;
+  record_.began = t.now;
+  auto const retry = static_cast<std::uint8_t>(t.facts.replay.by_page ? 1 : 0);
+  order({t.spec.batch.faults, 0, FaultOrderKind::drain, retry}, t);
+}
+
+bool BatchWorker::serve(DriverTurn& t) {
+  bool served = false;
+  for (bool more = true; more; served = served || more) {
+    begin_pages(t);
+    more = admit_pages(t);
+    more = t.s.evictions.evict(*this, t) || more;
+    more = t.s.evictions.drop_prefetched(*this, t) || more;
+  }
+  return served;
+}
+
+bool BatchWorker::is_complete(DriverTurn const& t) const {
+  return pages_.all_mapped() && t.s.evictions.units(gpu_) == 0 && work_ends() <= t.now;
+}
+
+void BatchWorker::wake_for_work(DriverTurn& t) {
+  auto const next = pages_.all_mapped() ? work_ends() : pages_.next_worked();
+  if (next <= t.now || next == timer_) return;
+  timer_ = next;
+  t.out.wake_batch(next);
+}
+
+void BatchWorker::begin_pages(DriverTurn& t) {
+  auto& s = t.s;
+  auto const kept = s.evictions.pages_of_unit();
+  while (auto* const next = pages_.to_begin()) {
+    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return;
+    auto& page = *next;
+    auto const number = pages_.begin_next();
+    auto const home = s.memory.home(page.page);
+    auto const access = page.writes != 0 ? Access::write : Access::read;
+    auto const action = home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote)
+                             : PageAction::move_here;
+    if (is_skipped(page, home, action, t)) {
+      pages_.set_local(page, false);
+      if (home && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
+      page_mapped(page, t);
+      continue;
+    }
+    pages_.set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
+    PageInFlight p;
+    p.request = fault_of(page, t);
+    p.transition = transition_to(goal_of(action), s.memory.state_of(page.page));
+    p.client = PagingClient::batch;
+    p.tag = number;
+    p.consents = 1;
+    p.answers = t.facts.replay.by_page ? 1 : 0;
+    p.confirms = !home || !t.facts.replay.by_page ? 1 : 0;
+    if (home)
+      p.from = home->frame;
+    else
+      p.fetches = t.spec.first_touch_copy && s.memory.host_wrote(page.page) ? 1 : 0;
+    page.stage = IncomingPage::Stage::unmapping;
+    auto const stays = takes(p.transition, PageStep::invalidate)
+                           ? remaining_residency(page.page, home->frame, t)
+                           : Duration::zero();
+    t.begin(p, stays);
+  }
+}
+
+bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home,
+                             PageAction action, DriverTurn const& t) const {
+  if (!home) return t.s.memory.is_unallocated(page.page);
+  bool const left_cpu = page.faulted == 0 && device_of(home->frame) < kFirstCpu;
+  return action == PageAction::stay || left_cpu;
+}
+
+// A batch of another GPU may begin just after accesses to the page have been replayed.
+Duration BatchWorker::remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const {
+  bool const on_gpu =
+      device_of(frame) < kFirstCpu || (t.spec.makes_copies && t.s.memory.copies().latest(page));
+  auto const arrived = t.s.evictions.latest_arrival(page);
+  if (t.facts.replay.by_page || !on_gpu || arrived == Time{}) return Duration::zero();
+  return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
+}
+
+bool BatchWorker::next_needs_frame(Time now) const {
+  auto const* next = pages_.to_pass();
+  return next != nullptr && next->stage == IncomingPage::Stage::ready && pages_.worked(*next) <= now;
+}
+
+bool BatchWorker::admit_pages(DriverTurn& t) {
+  auto& s = t.s;
+  bool admitted = false;
+  for (; auto* const next = pages_.to_pass(); pages_.pass_next()) {
+    auto& page = *next;
+    if (page.stage == IncomingPage::Stage::mapped) continue;
+    if (page.stage != IncomingPage::Stage::ready || pages_.worked(page) > t.now) break;
+    bool const needs_frame = page.is_local == 0;
+    if (needs_frame && (s.memory.frames(gpu_).empty() || !s.evictions.reads_in(*this, t))) break;
+    if (needs_frame && s.relocations.awaits_large_frame(page.page, device(t.spec), page.application, t))
+      break;
+    admitted = true;
+    pages_.admit(page);
+    if (needs_frame) {
+      if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
+      ++(page.faulted != 0 ? record_.faulted_pages : record_.prefetched_pages);
+      if (page.faulted != 0) s.evictions.returns(page.page, gpu_, t);
+    }
+    auto const number = s.transitions.number_of(page.page);
+    s.transitions.admit(number);
+    t.run(number);
+  }
+  return admitted;
+}
+
+void BatchWorker::transfer_begins(DriverTurn& t) {
+  pages_.transfer_begins();
+  record_.first_transfer = std::min(record_.first_transfer, t.now);
+  record_.bytes_in += t.spec.page_bytes();
+}
+
+// The contents are on the GPU.
+void BatchWorker::changed(PageInFlight const& page, DriverTurn& t) {
+  auto& incoming = pages_[page.tag];
+  t.s.evictions.arrived(page, incoming.is_local != 0, t);
+  if (page.copied != 0) pages_.transfer_ends();
+  bool const leaves = !adds_copy(page.transition) && page.from != kNoFrame && page.from != page.to;
+  if (leaves) t.s.evictions.left(page.page(), device_of(page.from), t);
+  if (page.confirms != 0) incoming.stage = IncomingPage::Stage::mapping;
+}
+
+// With replay by page, the answer has informed all requesters that wait for the page.
+void BatchWorker::ended(PageInFlight const& done, DriverTurn& t) {
+  auto& page = pages_[done.tag];
+  pages_.arrived(page);
+  page_mapped(page, t);
+}
+
+void BatchWorker::page_mapped(IncomingPage& page, DriverTurn& t) {
+  if (pages_.mapped(page)) order_replay(FaultReplay::Point::block_mapped, t);
+}
+
+void BatchWorker::keep(IncomingPage& page, DriverTurn& t) {
+  auto const number = t.s.transitions.number_of(page.page);
+  page.stage = IncomingPage::Stage::mapped;
+  t.s.transitions.restore(number);
+  t.run(number);
+}
+
+void BatchWorker::keep_next(DriverTurn& t) {
+  auto& page = *pages_.to_pass();
+  pages_.pass_next();
+  keep(page, t);
+}
+
+bool BatchWorker::give_back(std::span<DeviceId const> devices, DriverTurn& t) {
+  bool some = false;
+  pages_.each_to_pass([&](IncomingPage& page) {
+    if (page.stage != IncomingPage::Stage::ready || page.is_local != 0) return;
+    if (std::ranges::none_of(devices, [&](DeviceId d) { return t.s.memory.is_on(page.page, d); })) return;
+    keep(page, t);
+    if (page.faulted != 0 && t.facts.replay.by_page) t.s.faults.answer(fault_of(page, t), {}, t);
+    some = true;
+  });
+  return some;
+}
+
+void BatchWorker::end(DriverTurn& t) {
+  order_replay(FaultReplay::Point::served, t);
+  record_.ended = t.now;
+  t.s.work.batch_ended(record_.ended - record_.began, lock_wait(*this));
+  record_.blocks = pages_.blocks().size();
+  t.s.counts.add(record_);
+  t.s.records.batch_served(record_);
+  t.s.evictions.report_lifetimes(gpu_, t);
+}
+
+// The fault that the page's answer refers to.
+PageFault BatchWorker::fault_of(IncomingPage const& page, DriverTurn const& t) const {
+  auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
+  return {.page = page.page,
+          .gpu = device(t.spec),
+          .iommu = iommu,
+          .entry = kNoRecord,
+          .kind = FaultKind::moving,
+          .recorded_by_gpu = 1,
+          .application = page.application};
+}
+
+}  // namespace farfault

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of several GPUs that are served side by side (driver.batch.workers): times of batches that overlap,
+// locks of VA blocks, pages and frames that workers wait for.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "farfault/paging/block_locks.hpp"
+#include "story_bench.hpp"
+
+namespace batch_workers_test {
+
+using namespace farfault;
+using namespace farfault::story_bench;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+PagingDriverSpec with_workers(std::uint32_t workers, PagingDriverSpec spec) {
+  spec.batch_workers = workers;
+  return spec;
+}
+
+// In nanoseconds. A batch begins a link after its fault, the driver's time of a batch passes before the first
+// block, and each unmapping and copy is ordered and answered over a link.
+constexpr std::int64_t kBegins = 1, kWorkBegins = kBegins + 10'000, kUnmap = 5'000 + 2, kCopy = 40'000 + 2;
+
+std::int64_t whole_ns(Time t) {
+  return picoseconds(t) % 1000 == 0 ? picoseconds(t) / 1000 : -1;
+}
+// Of the rows, in order of their end.
+std::vector<std::uint64_t> gpus(Story const& b) {
+  std::vector<std::uint64_t> all;
+  for (auto const& r : b.rows()) all.push_back(r.gpu);
+  return all;
+}
+Times began(Story const& b) {
+  Times all;
+  for (auto const& r : b.rows()) all.push_back(whole_ns(r.began));
+  return all;
+}
+Times ended(Story const& b) {
+  Times all;
+  for (auto const& r : b.rows()) all.push_back(whole_ns(r.ended));
+  return all;
+}
+std::int64_t lock_wait(Story const& b) {
+  return static_cast<std::int64_t>(b.state().work.lock_wait_ps() / 1000);
+}
+
+// All pages are in one VA block, which the driver works on for 5 us per batch.
+PagingDriverSpec with_block_time(PagingDriverSpec spec) {
+  spec.batch.block_time = 4us;
+  spec.batch.page_time = 1us;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("workers: batches of two GPUs that fault at once overlap with two workers, and not with one") {
+  std::vector<Faults> const story{{Time{100us}, 0, {{7}}}, {Time{100us}, 1, {{8}}}};
+  auto const took = kWorkBegins + kCopy - kBegins;
+  Story const two(with_workers(2, machine(2, 2)), story);
+  CHECK(began(two) == Times{100'000 + kBegins, 100'000 + kBegins});
+  CHECK(ended(two) == Times{100'000 + kBegins + took, 100'000 + kBegins + took});
+  CHECK(two.state().work.busy_ps() == static_cast<std::uint64_t>(2 * took) * 1000);
+  CHECK(gpus(two) == std::vector<std::uint64_t>{0, 1});
+  Story const one(with_workers(1, machine(2, 2)), story);
+  CHECK(began(one) == Times{100'000 + kBegins, 100'000 + kBegins + took});
+  CHECK(ended(one) == Times{100'000 + kBegins + took, 100'000 + kBegins + 2 * took});
+  CHECK(one.state().work.busy_ps() == two.state().work.busy_ps());
+}
+
+TEST_CASE("workers: the third GPU gets the lowest-numbered worker that becomes idle") {
+  std::vector<Faults> const story{
+      {Time{100us}, 2, {{9}}}, {Time{101us}, 1, {{8}}}, {Time{102us}, 0, {{7}}}, {Time{102us}, 2, {{10}}}};
+  Story const b(with_workers(2, machine(3, 2)), story);
+  auto const took = kWorkBegins + kCopy - kBegins;
+  // GPU 2's buffer is read again after GPU 0's, because GPU 0 has interrupted.
+  CHECK(gpus(b) == std::vector<std::uint64_t>{2, 1, 0, 2});
+  CHECK(began(b) == Times{100'001, 101'001, 100'001 + took, 101'001 + took});
+  CHECK(ended(b) == Times{100'001 + took, 101'001 + took, 100'001 + 2 * took, 101'001 + 2 * took});
+}
+
+TEST_CASE("workers: the driver reports what each worker waits for") {
+  auto const spec = with_workers(3, machine(3, 1));
+  PagingDriverState s;
+  s.memory = DriverMemory(spec);
+  s.batch = BatchClient(spec);
+  s.evictions = EvictionClient(spec);
+  CHECK(s.batch.waiting_for(spec, s).empty());
+  auto const set = [&](std::size_t worker, BatchPhase to, std::uint64_t of) {
+    auto [interrupts, prefetch, workers, of_gpu] = s.batch.members();
+    auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[worker].members();
+    phase = to;
+    gpu = of;
+  };
+  set(0, BatchPhase::reading, 1);
+  set(1, BatchPhase::interrupted, 0);
+  set(2, BatchPhase::serving, 2);
+  CHECK(s.batch.waiting_for(spec, s) ==
+        ", the fault buffer of gpu1 being read, an interrupt of gpu0, a batch of gpu2: 0 of 0 pages mapped, "
+        "0 in "
+        "transfer, 1 frames free, 0 units being evicted");
+}
+
+TEST_CASE("block locks: of two GPUs that want a block at the same time, the lower-numbered one is first") {
+  for (bool const listed_first : {false, true}) {
+    CAPTURE(listed_first);
+    // The messages of the GPU that is listed first arrive first.
+    std::vector<Faults> story{{Time{100us}, 0, {{7}}}, {Time{100us}, 1, {{8}}}};
+    if (!listed_first) std::swap(story[0], story[1]);
+    Story const b(with_workers(2, with_block_time(machine(2, 2))), story);
+    auto const worked = 100'000 + kWorkBegins + 5'000;
+    CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1});
+    CHECK(ended(b) == Times{worked + kCopy, worked + 5'000 + kCopy});
+    CHECK(lock_wait(b) == 5'000);
+  }
+}
+
+TEST_CASE("block locks: who wants a block first gets it, and no other block waits") {
+  // GPU 1 wants the block 1 us before GPU 0.
+  Story const b(with_workers(2, with_block_time(machine(2, 2))),
+                {{Time{100us}, 0, {{7}}}, {Time{99us}, 1, {{8}}}});
+  auto const worked = 99'000 + kWorkBegins + 5'000;
+  CHECK(gpus(b) == std::vector<std::uint64_t>{1, 0});
+  CHECK(ended(b) == Times{worked + kCopy, worked + 5'000 + kCopy});
+  CHECK(lock_wait(b) == 4'000);
+  // GPU 1's page is in the next block.
+  static auto const table = [] {
+    auto t = pages_of_cpu();
+    t.map(520, physical(kFirstCpu, kPages << 12));
+    return t;
+  }();
+  auto spec = with_workers(2, with_block_time(machine(2, 2)));
+  spec.preloaded = &table;
+  spec.placed = in_use({0, 0}, kPages + 1);
+  Story const apart(spec, {{Time{100us}, 0, {{7}}}, {Time{99us}, 1, {{520}}}});
+  CHECK(ended(apart) == Times{worked + kCopy, worked + 1'000 + kCopy});
+  CHECK(lock_wait(apart) == 0);
+}
+
+namespace {
+
+// The blocks' work of two batches that begin at the given times, planned in this order; ends of the work, by
+// batch and block.
+struct Planned {
+  struct Work {
+    std::uint64_t gpu;
+    std::int64_t begins;
+    std::vector<IncomingBlock> blocks;
+  };
+  explicit Planned(std::vector<Work> const& all, std::int64_t now = 0) : workers(all.size()) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[i].members();
+      phase = BatchPhase::serving;
+      gpu = all[i].gpu;
+      begins = Time{all[i].begins * 1us};
+      for (auto const& block : all[i].blocks) pages.end_block(block);
+      lock_blocks(workers, Time{now * 1us});
+    }
+  }
+  std::vector<Times> ends() const {
+    std::vector<Times> all;
+    for (auto const& w : workers) {
+      all.emplace_back();
+      for (auto const& block : w.incoming().blocks()) all.back().push_back(whole_ns(block.worked) / 1000);
+    }
+    return all;
+  }
+  std::vector<BatchWorker> workers;
+};
+IncomingBlock block(std::uint64_t first, std::int64_t us) {
+  return {.first = first, .takes = us * 1us};
+}
+
+}  // namespace
+
+TEST_CASE("block locks: a batch's later blocks follow the one that it waited for") {
+  Planned const p({{0, 10, {block(512, 5), block(1024, 3)}}, {1, 12, {block(512, 4), block(1024, 2)}}});
+  CHECK(p.ends() == std::vector<Times>{{15, 18}, {19, 21}});
+  CHECK(lock_wait(p.workers[0]) == 0us);
+  CHECK(lock_wait(p.workers[1]) == 3us);
+}
+
+TEST_CASE("block locks: a new batch changes the plan of work that has not begun") {
+  // GPU 3 wants block 1024 at 20 us, and so does GPU 0, which is planned later.
+  std::vector<Planned::Work> const all{{3, 10, {block(512, 10), block(1024, 6)}}, {0, 20, {block(1024, 5)}}};
+  CHECK(Planned(all).ends() == std::vector<Times>{{20, 31}, {25}});
+  CHECK(Planned(all, 20).ends() == std::vector<Times>{{20, 31}, {25}});
+  // At 22 us, GPU 3's work on the block has begun.
+  CHECK(Planned(all, 22).ends() == std::vector<Times>{{20, 26}, {31}});
+}
+
+TEST_CASE("block locks: work that has begun keeps its time") {
+  std::vector<BatchWorker> workers(2);
+  auto const plan = [&](std::size_t i, std::uint64_t of, std::int64_t at, Time now) {
+    auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[i].members();
+    phase = BatchPhase::serving;
+    gpu = of;
+    begins = Time{at * 1us};
+    pages.end_block(block(512, 10));
+    lock_blocks(workers, now);
+  };
+  plan(0, 7, 10, Time{5us});
+  plan(1, 2, 8, Time{11us});  // its buffer was read slowly
+  CHECK(workers[0].work_ends() == Time{20us});
+  CHECK(workers[1].work_ends() == Time{30us});
+  CHECK(lock_wait(workers[1]) == 12us);
+}
+
+TEST_CASE("block locks: work without a time needs no lock") {
+  Planned const p({{0, 10, {block(512, 0)}}, {1, 10, {block(512, 4)}}, {2, 12, {block(512, 0)}}});
+  CHECK(p.ends() == std::vector<Times>{{10}, {14}, {14}});
+}
+
+TEST_CASE("workers: a page in flight to one GPU moves to the next one after it has arrived") {
+  Story const b(with_workers(2, machine(2, 1)), {{Time{100us}, 0, {{7}}}, {Time{100us}, 1, {{7}}}});
+  auto const first = 100'000 + kWorkBegins + kCopy;
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1});
+  CHECK(began(b) == Times{100'001, 100'001});
+  CHECK(ended(b) == Times{first, first + kUnmap + kCopy});
+  CHECK(b.home(7) == 1);
+  CHECK(b.state().memory.frames(0).available() == 1);
+}
+
+TEST_CASE("workers: a prefetched page that has gone to another GPU meanwhile stays there") {
+  auto spec = with_workers(2, machine(2, 6));
+  spec.batch.prefetch.choose("sequential");
+  spec.params.migrations = 3;  // two pages at a time, and one for an eviction
+  // GPU 0 faults on page 7 and GPU 1 on page 8, and both prefetch all pages that follow.
+  Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{100us}, 1, {{8}}}});
+  for (std::uint64_t p = 7; p <= 12; ++p) CHECK(b.home(p) == (p == 8 ? 1 : 0));
+  CHECK(b.state().stats[0].migrations == 7);
+  REQUIRE(b.rows().size() == 2);
+  auto const of_gpu = [&](std::uint64_t gpu) { return *std::ranges::find(b.rows(), gpu, &BatchRecord::gpu); };
+  CHECK(of_gpu(0).prefetched_pages == 5);
+  CHECK(of_gpu(1).prefetched_pages == 0);
+  CHECK(of_gpu(1).faulted_pages == 1);
+}
+
+TEST_CASE(
+    "workers: two full GPUs that want each other's pages end; the higher-numbered one gives its page back") {
+  for (auto const& replay : test::names_of_known<FaultReplay>()) {
+    if (!PolicyChoice<FaultReplay>(replay).facts().in_batches) continue;
+    CAPTURE(replay);
+    auto spec = with_workers(2, machine(2, 1));
+    spec.batch.replay.choose(replay);
+    // All pages but those of one full GPU, and a unit: no configuration with less CPU memory is accepted.
+    spec.frames_of_cpu = kPages;
+    Story const b(
+        spec,
+        {{Time{100us}, 0, {{7}}}, {Time{100us}, 1, {{8}}}, {Time{500us}, 0, {{8}}}, {Time{500us}, 1, {{7}}}});
+    REQUIRE(b.rows().size() == 4);
+    // Both pages are unmapped when the driver's work is done. GPU 1's batch ends at once. GPU 0 evicts page 7
+    // and gets page 8.
+    auto const worked = 500'000 + kWorkBegins;
+    auto const confirm = spec.batch.replay.facts().by_page ? 0 : kUnmap;
+    CHECK(b.row(2).gpu == 1);
+    CHECK(whole_ns(b.row(2).ended) == worked);
+    CHECK(b.row(2).faulted_pages == 0);
+    CHECK(b.row(3).gpu == 0);
+    CHECK(whole_ns(b.row(3).ended) == worked + kUnmap + 2 * kCopy + confirm);
+    CHECK(b.row(3).evicted_pages == 1);
+    CHECK(b.home(7) == kFirstCpu);
+    CHECK(b.home(8) == 0);
+    CHECK(b.state().memory.frames(1).available() == 1);
+    // The access to page 7 is answered with its place, or issued again.
+    auto const& answers = b.responses->records();
+    bool const is_answered = std::ranges::any_of(answers, [&](auto const& r) {
+      return r.at > Time{worked * 1ns} && r.message.page == 7 && r.message.gpu == 1 &&
+             device_of(r.message.frame) == 0;
+    });
+    CHECK(is_answered == spec.batch.replay.facts().by_page);
+  }
+}
+
+TEST_CASE("workers: random faults of full GPUs on few pages are all served, whatever the workers wait for") {
+  std::mt19937 draw(51);
+  auto const any = [&](std::uint64_t n) { return static_cast<std::uint64_t>(draw() % n); };
+  for (int i = 0; i < 3000; ++i) {
+    CAPTURE(i);
+    auto const gpus = static_cast<std::uint32_t>(2 + any(3));
+    auto const unit = any(2);
+    auto spec = with_workers(static_cast<std::uint32_t>(1 + any(gpus)), machine(gpus, (1 + any(3)) << unit));
+    auto& batch = spec.batch;
+    std::vector<std::string> const replays{"page", "block", "batch", "batch_flush", "once"};
+    std::vector<std::string> const schedules{"serialized", "unobtrusive", "ideal"};
+    std::vector<std::string> const decisions{"migrate", "duplicate"};
+    batch.replay.choose(replays[any(replays.size())]);
+    batch.eviction_schedule.choose(schedules[any(schedules.size())]);
+    batch.prefetch.choose(any(2) == 0 ? "none" : "sequential");
+    batch.eviction_unit = ByteSize{std::uint64_t{4096} << unit};
+    batch.block_time = static_cast<std::int64_t>(any(3)) * 10us;
+    batch.least_stay = static_cast<std::int64_t>(any(2)) * 10us;
+    spec.decide_by(PolicyChoice<PageDecision>(decisions[any(decisions.size())]));
+    spec.params.migrations = static_cast<std::uint32_t>((2U << unit) + 2 + any(8));
+    spec.frames_of_cpu = kPages;
+    spec.buffers = {{7, kPages}};
+    std::vector<Faults> story;
+    for (std::uint64_t n = 0; n < 40; ++n) {
+      Faults f{
+          Time{static_cast<std::int64_t>(1 + any(800)) * 1us}, static_cast<std::uint16_t>(any(gpus)), {}};
+      for (auto k = 1 + any(4); k > 0; --k)
+        f.faults.push_back({7 + any(kPages), any(3) == 0 ? Access::write : Access::read});
+      story.push_back(f);
+    }
+    Story const b(spec, story);
+    auto const& s = b.state();
+    CHECK(s.transitions.in_flight() == 0);
+    CHECK_FALSE(s.batch.is_serving());
+    std::uint64_t homes = 0;
+    for (std::uint64_t p = 7; p < 7 + kPages; ++p) homes += s.memory.home(p) ? 1 : 0;
+    CHECK(homes == kPages);
+  }
+}
+
+}  // namespace batch_workers_test
