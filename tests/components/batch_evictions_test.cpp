@@ -212,11 +212,11 @@ TEST_CASE(
   CHECK(b.pages(Seen::reads_in) == Pages{7, 8, 7});
   CHECK(b.pages(Seen::writes_out) == Pages{7, 8});
   CHECK(b.pages(Seen::fault) == Pages{7, 8, 7});
-  CHECK(b.driver.state().counts.premature_evictions == 1);
+  CHECK(b.driver.state().evictions.counts().premature == 1);
   // A lifetime is from the arrival of a page to the completed transfer of its eviction.
   auto const arrived = [&](std::size_t batch) { return b.ended(batch); };
   auto const left = [&](std::size_t k) { return b.times(Seen::writes_out)[k] + GpuTimes{}.out + 1; };
-  CHECK(b.driver.state().counts.lifetime_ps ==
+  CHECK(b.driver.state().evictions.counts().lifetime_ps ==
         static_cast<std::uint64_t>((left(0) - arrived(0) + left(1) - arrived(1)) * 1000));
 }
 

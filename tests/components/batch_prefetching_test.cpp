@@ -29,7 +29,7 @@ TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted
   }
   CHECK(b.stay(0, 8).evictions == 1);
   CHECK(b.home(8) == 0);
-  CHECK(b.state().counts.premature_evictions == 1);
+  CHECK(b.state().evictions.counts().premature == 1);
   std::uint64_t notified = 0;
   for (auto const& r : b.notified[0]->records()) notified += r.message.premature;
   CHECK(notified == 1);

@@ -142,8 +142,8 @@ TEST_CASE("batches: the page lifetime of each evicted unit and premature evictio
     // Evictions of 7, of 8, and of 7 after its second migration; finally 8 migrates again.
     CHECK(sum.pages == 3);
     CHECK(sum.premature == 2);
-    CHECK(sum.premature == b.state().counts.premature_evictions);
-    CHECK(sum.lifetime_ps == b.state().counts.lifetime_ps);
+    CHECK(sum.premature == b.state().evictions.counts().premature);
+    CHECK(sum.lifetime_ps == b.state().evictions.counts().lifetime_ps);
     REQUIRE(notified.size() == 5);
     for (std::size_t const i : {0U, 1U, 3U}) CHECK(notified[i].message.pages == 1);
     for (std::size_t const i : {2U, 4U}) CHECK(notified[i].message.premature == 1);
@@ -177,7 +177,7 @@ TEST_CASE(
     // Evictions of 7, which arrived in an empty memory, of 8, and of 7 again.
     CHECK(sum.pages == (all ? 3 : 2));
     CHECK(sum.premature == 2);
-    CHECK(sum.lifetime_ps == b.state().counts.lifetime_ps - (all ? 0 : 205'002'000));
+    CHECK(sum.lifetime_ps == b.state().evictions.counts().lifetime_ps - (all ? 0 : 205'002'000));
   }
 }
 

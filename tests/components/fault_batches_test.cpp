@@ -161,7 +161,7 @@ TEST_CASE(
   CHECK(b.batch(1).bytes_out == 4096);
   CHECK(b.batch(1).ended == Time{130us});
   CHECK(device_of(b.driver.state().memory.table().find(7)->frame) == kFirstCpu);
-  CHECK(b.driver.state().counts.lifetime_ps == 80'000'000);
+  CHECK(b.driver.state().evictions.counts().lifetime_ps == 80'000'000);
 }
 
 TEST_CASE(

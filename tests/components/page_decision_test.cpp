@@ -50,6 +50,13 @@ std::vector<PageEvent> all_events() {
                  .gpu = 1,
                  .owner = 1,
                  .page = kFirst});
+  for (bool const has_copies : {false, true})
+    all.push_back({.kind = PageEventKind::counted,
+                   .has_copies = has_copies,
+                   .gpu = 2,
+                   .owner = 1,
+                   .accesses = 256,
+                   .page = kFirst});
   return all;
 }
 
@@ -110,9 +117,10 @@ TEST_CASE("page decision: every policy acts as its facts state, and a write to c
 TEST_CASE("page decision: a set of events has exactly its members") {
   constexpr PageEvents kNone;
   constexpr PageEvents kTwo{PageEventKind::request, PageEventKind::fault};
-  for (auto const kind : {PageEventKind::request, PageEventKind::write_to_copies, PageEventKind::fault}) {
+  using enum PageEventKind;
+  for (auto const kind : {request, write_to_copies, fault, counted}) {
     CHECK_FALSE(kNone.has(kind));
-    CHECK(kTwo.has(kind) == (kind != PageEventKind::write_to_copies));
+    CHECK(kTwo.has(kind) == (kind == PageEventKind::request || kind == PageEventKind::fault));
   }
 }
 

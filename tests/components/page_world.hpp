@@ -238,13 +238,14 @@ class World final : public DriverLinks {
     auto& queue = devices_.to_iommus[iommu];
     if (!spec_.in_batches || std::ranges::count(queue, answer) < 2) queue.push_back(answer);
   }
-  void order_faults(std::uint32_t gpu, FaultOrder const& m) override {
-    devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.kind));
+  void to_gpu(std::uint32_t gpu, Packet const& m) override {
+    devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.as<FaultOrder>().kind));
   }
   void report(std::uint32_t, PageLifetimes const&) override {}
   void stall(std::uint32_t, GpuStall const&) override {}
   void end_order(MemoryOrderDone const&) override { devices_.program_runs = 0; }
   void wake_batch(Time) override {}
+  void wake_counters(Time) override {}
   void end_copy(std::uint32_t number, Time) override {
     auto const& p = state_.transitions[number];
     devices_.copying.push_back({number, p.from, p.to == kNoFrame ? p.from : p.to, devices_.contents(p.from)});
@@ -355,8 +356,9 @@ class World final : public DriverLinks {
     for (auto& of_gpu : batches_of_gpu)
       if (workers[of_gpu.worker].is_idle()) of_gpu.worker = 0;
     for (auto& worker : workers) make_canonical(worker);
-    auto [size, orders, schedule, residency, arrived, evictions_of_gpu, units, free_units] =
+    auto [size, orders, schedule, residency, arrived, evictions_of_gpu, units, free_units, counts] =
         s.evictions.members();
+    counts = {};
     for (auto& of_gpu : evictions_of_gpu) {
       make_canonical(of_gpu.unmapped);
       of_gpu.lifetimes = {};

@@ -92,7 +92,7 @@ TEST_CASE("batches: pages mapped at their first touch are evicted from a full GP
     CHECK(driver.state().stats[0].pages_mapped == 64);
     CHECK(driver.state().stats[0].pages_spilled == 0);
     CHECK(driver.state().stats[0].evicted_pages == 32);
-    CHECK(driver.state().counts.premature_evictions == 0);
+    CHECK(driver.state().evictions.counts().premature == 0);
     CHECK(driver.waiting_for().empty());
     std::uint64_t there = 0;
     driver.state().memory.table().each_page(

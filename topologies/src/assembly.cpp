@@ -230,6 +230,9 @@ PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t 
   port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
   port.wire.translation_bytes = config_.fabric.translation_bytes;
   port.wire.fault_bytes = config_.fabric.fault_bytes;
+  port.access_counters = config_.memory.counts_accesses();
+  port.counters = config_.access_counters;
+  port.wire.notification_bytes = config_.access_counters.notification_bytes;
   auto const copies = config_.fabric.copies.facts();
   for (std::uint32_t bytes = 0; bytes <= config_.gpu.line_bytes; ++bytes)
     port.wire.copy_payload.push_back(static_cast<std::uint8_t>(copies.payload(bytes)));
@@ -295,7 +298,9 @@ void Assembly::build_cpus() {
     constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
     port.fabric = fabric_spec(
         cpu.node, "cpu_port",
-        iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu() + kOrders) + port.inbound);
+        iommu.waiters +
+            iommu.gpus.size() * (iommu.moves + replays_of_gpu() + kOrders + counter_orders_of_gpu()) +
+            port.inbound);
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
@@ -320,6 +325,13 @@ std::size_t Assembly::replays_of_gpu() const {
   auto const& l1 = config_.l1_tlb;
   return sms_ * (std::size_t{l1.faulted_pages} + l1.mshrs + config_.scalar_cache.requests) +
          config_.gmmu.pending;
+}
+
+// Maximum number of orders to a GPU's access counters in one queue: counters that a service clears, then, per
+// notification whose read the GPU does not know of, a read and a counter.
+std::size_t Assembly::counter_orders_of_gpu() const {
+  if (!config_.memory.counts_accesses()) return 0;
+  return config_.counter_service.batch + 2 * std::size_t{config_.access_counters.notifications};
 }
 
 void Assembly::build_gpus() {
@@ -432,7 +444,8 @@ void Assembly::build_gpus() {
     port.fabric =
         fabric_spec(gpu.node, "rdma",
                     port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound +
-                        (gmmu.records_faults ? config_.gmmu.fault_buffer + kNotes : 0));
+                        (gmmu.records_faults ? config_.gmmu.fault_buffer + kNotes : 0) +
+                        (port.access_counters ? config_.access_counters.notifications : 0));
     port.memory_port = slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);

@@ -96,6 +96,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kFaultsAtGpus, recorded_by_gpus != 0},
       {facts::kBatches, batches},
       {facts::kEachFault, !batch.in_batches()},
+      {facts::kAccessCounters, memory.counts_accesses()},
       {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},

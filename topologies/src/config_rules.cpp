@@ -186,6 +186,14 @@ void MachineConfig::check_copies(Config& config) const {
     refuse("gpu.l2_cache.partitions", "L2 partitions kept coherent by software would keep lines of copies");
 }
 
+void MachineConfig::check_counters(Config& config) const {
+  if (!memory.counts_accesses()) return;
+  constexpr std::array<unsigned, 4> kBits{16, 21, 24, 34};
+  auto const bytes = access_counters.granularity.bytes;
+  Rules(config).need(std::ranges::any_of(kBits, [&](unsigned b) { return bytes == std::uint64_t{1} << b; }),
+                     "gpu.access_counters.granularity", "must be 64KiB, 2MiB, 16MiB or 16GiB");
+}
+
 void MachineConfig::check_batches(Config& config) const {
   Rules rules(config);
   rules.need(batch.workers_of(std::numeric_limits<std::uint32_t>::max()).has_value(), "driver.batch.workers",
@@ -261,6 +269,7 @@ void MachineConfig::check(Config& config) const {
   check_fault_path(config);
   check_copies(config);
   check_batches(config);
+  check_counters(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits(), memory.page_bits(), 1,
                 memory.large_frame_size()});

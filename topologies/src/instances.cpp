@@ -207,6 +207,11 @@ void Assembly::add_host_and_driver(Instance& instance) {
     driver.gpus_of_application.push_back(applications_.gpus_of(a, gpus));
   driver.application_of_stream = applications_.application_of_stream();
   driver.line_bytes = config_.gpu.line_bytes;
+  driver.counters = config_.counter_service;
+  driver.counter_regions = config_.access_counters.regions();
+  driver.notifications = config_.access_counters.notifications;
+  if (config_.in_batches() || driver.counts_accesses)
+    for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
   if (config_.in_batches()) {
     describe_batches(instance, driver);
     check_eviction_capacity(memory, driver);
@@ -257,7 +262,6 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.batch_workers = batch_workers(instance);
   driver.reports_lifetimes = config_.has_periods();
   driver.reports_uses = config_.page_uses().enabled;
-  for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
   auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
   if (driver.usable_frames() < unit)
     throw UserError("memory.fragmentation_index leaves a GPU " + std::to_string(driver.usable_frames()) +
@@ -365,10 +369,12 @@ void Assembly::wire_instance(Instance& instance) {
     for (auto const g : instance.gpus) stalls.push_back(gpus_[g]->dispatcher->stall);
     system_->connect(driver.stall, system_->family(stalls), notify);
   }
-  if (driver.spec().in_batches) {
+  if (driver.spec().in_batches || driver.spec().counts_accesses) {
     std::vector<In<Packet>> orders;
     for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->from_driver);
     system_->connect(driver.to_gpus, system_->family(orders), notify);
+  }
+  if (driver.spec().in_batches) {
     std::vector<In<PageLifetimes>> lifetimes;
     for (auto const g : instance.gpus) lifetimes.push_back(gpus_[g]->dispatcher->lifetimes);
     if (driver.spec().reports_lifetimes)

@@ -147,7 +147,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->fault, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.iommu->first_touch, driver.fault, first_touch_latency(cpu));
   system.connect(cpu.iommu->step_done, driver.step_done, Latency{config_.driver.notify_latency});
-  if (cpu.port->spec().page_faults)
+  if (cpu.port->spec().page_faults || cpu.port->spec().access_counters)
     system.connect(cpu.port->to_driver, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
   system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);

@@ -45,7 +45,9 @@ void Rdma::on_to_driver(Packet const& m, Cx& cx) const {
 
 void Rdma::receive(Packet const& m, Cx& cx) const {
   if (m.is<RemoteResponse>()) return receive_lines(m.as<RemoteResponse>(), m.route.held, cx);
-  FF_CHECK(endpoint_of(m) == Endpoint::gmmu, path() + ": unexpected packet kind at a GPU");
+  auto const endpoint = endpoint_of(m);
+  if (endpoint == Endpoint::counters && spec().counts_accesses()) return control_counters(m, cx);
+  FF_CHECK(endpoint == Endpoint::gmmu, path() + ": unexpected packet kind at a GPU");
   if (m.is<IommuResponse>() || m.is<Replay>())
     cx.send(translate_response, m);
   else if (m.is<Invalidate>())
@@ -73,8 +75,9 @@ void Rdma::receive_lines(RemoteResponse const& m, std::uint16_t held, Cx& cx) co
 // ---- CpuPort
 
 CpuPort::CpuPort(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
-  if (spec().page_faults) to_driver = out<Packet>("to_driver");
-  if (spec().fault_batches) from_driver = in<&CpuPort::on_from_driver>("from_driver");
+  bool const counts = spec().access_counters;
+  if (spec().page_faults || counts) to_driver = out<Packet>("to_driver");
+  if (spec().fault_batches || counts) from_driver = in<&CpuPort::on_from_driver>("from_driver");
 }
 
 void CpuPort::on_translated(Packet const& m, Cx& cx) const {

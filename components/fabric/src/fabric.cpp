@@ -128,6 +128,7 @@ PortState FabricPort::initial() const {
   s.free_lines = p.inbound;
   s.slice_credits.assign(p.slices, p.memory_credits);
   s.held = Ring<Packet>(p.fabric.passing);
+  if (p.counts_accesses()) s.counters = AccessCounters(p.counters, p.fabric.route->nodes());
   return s;
 }
 

@@ -30,7 +30,7 @@ std::string BatchWorker::waiting_for(PagingDriverSpec const& spec, PagingDriverS
 void BatchWorker::order(FaultOrder const& m, DriverTurn& t) const {
   auto to = m;
   to.gpu = device(t.spec);
-  t.out.order_faults(static_cast<std::uint32_t>(gpu_), to);
+  t.out.to_gpu(static_cast<std::uint32_t>(gpu_), Packet::of(to));
 }
 
 void BatchWorker::order_replay(FaultReplay::Point point, DriverTurn& t) {
@@ -164,7 +164,7 @@ bool BatchWorker::admit_pages(DriverTurn& t) {
     if (needs_frame) {
       if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
       ++(page.faulted != 0 ? record_.faulted_pages : record_.prefetched_pages);
-      if (page.faulted != 0) s.evictions.returns(page.page, gpu_, t);
+      if (page.faulted != 0) s.evictions.returns(page.page, gpu_);
     }
     auto const number = s.transitions.number_of(page.page);
     s.transitions.admit(number);

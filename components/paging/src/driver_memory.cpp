@@ -23,11 +23,17 @@ DriverMemory::DriverMemory(PagingDriverSpec const& spec) : spec_(&spec) {
   if (spec.host_pages != nullptr)
     spec.host_pages->each([&](std::uint64_t page, std::uint64_t) { cpu_frames_->allocate(page); });
   decides_ = spec.decision.facts().events.has(PageEventKind::fault);
-  if (decides_)
+  if (spec.counts_accesses) {
+    owners_ = FrameOwners(spec.devices);
+    if (spec.placed != nullptr)
+      for (auto const& p : *spec.placed)
+        if (auto const at = table_.find_mapped(p.page)) own(p.page, *at);
+  }
+  if (decides_ || spec.counts_accesses)
     decision_ = spec.decision.make({.page_bits = spec.page_bits,
                                     .spaces = spec.spaces,
                                     .buffers = spec.buffers,
-                                    .events = {PageEventKind::fault}});
+                                    .events = {PageEventKind::fault, PageEventKind::counted}});
   page_sizes_ = spec.page_sizes.make({});
   for (std::uint64_t i = 0; i < spec.coalesced_at_start; ++i) page_sizes_->coalesced();
   page_sizes_->mapped(table_.mapped_pages());
@@ -77,6 +83,23 @@ PageAction DriverMemory::decide(std::uint64_t page, PageTranslation const& home,
                             .page = page});
 }
 
+PageAction DriverMemory::decide_counted(std::uint64_t page, PageTranslation const& home, DeviceId gpu,
+                                        std::uint32_t accesses) {
+  return decision_->decide({.kind = PageEventKind::counted,
+                            .has_copies = is_shared(page),
+                            .gpu = gpu,
+                            .owner = device_of(home.frame),
+                            .accesses = accesses,
+                            .page = page});
+}
+
+void DriverMemory::own(std::uint64_t page, PageTranslation const& at) {
+  auto const memory = memory_of(device_of(at.frame));
+  auto const first = offset_of(at.frame) >> spec_->page_bits;
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << at.size; ++i)
+    owners_.set(memory, first + i, first_of(page, at.size) + i);
+}
+
 PageTranslation DriverMemory::take(std::uint64_t page, unsigned size, DeviceId device) {
   auto& frames = pool(device);
   if (size != 0)
@@ -111,6 +134,7 @@ void DriverMemory::release(PageTranslation const& page) {
 
 void DriverMemory::map(std::uint64_t page, PageTranslation const& to, Time now) {
   table_.map(page, to.frame, to.size);
+  if (spec_->counts_accesses) own(page, to);
   page_sizes_->mapped(table_.mapped_pages());
   if (!spec_->coalesces || device_of(to.frame) >= kFirstCpu) return;
   if (!table_.can_coalesce(page)) {

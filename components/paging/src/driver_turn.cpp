@@ -46,7 +46,7 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
         ++s.stats[page.request.application].migrations_refused;
         continue;
       case Kind::left:
-        if (page.client == PagingClient::batch) s.evictions.left(page.page(), action.device, *this);
+        if (spec.in_batches) s.evictions.left(page.page(), action.device, *this);
         continue;
       case Kind::consent:
         FF_CHECK(page.client == PagingClient::batch || page.client == PagingClient::evictions,
@@ -89,7 +89,8 @@ void DriverTurn::copy(std::uint32_t number, Duration after) {
 }
 
 void DriverTurn::changed(PageInFlight const& page, Duration after) {
-  if (page.client != PagingClient::faults && page.client != PagingClient::batch) return;
+  bool const of_counters = page.client == PagingClient::counters;
+  if (page.client != PagingClient::faults && page.client != PagingClient::batch && !of_counters) return;
   auto& counts = s.stats[page.request.application];
   if (page.transition == Transition::first_touch) {
     ++counts.pages_mapped;
@@ -99,6 +100,7 @@ void DriverTurn::changed(PageInFlight const& page, Duration after) {
     s.records.migrated(page, now);
   }
   if (page.client == PagingClient::batch) s.batch.worker_of(page, spec).changed(page, *this);
+  if (of_counters) s.counters.changed(page, *this);
 }
 
 void DriverTurn::ended(PageInFlight const& done, bool was_immediate) {
@@ -112,6 +114,9 @@ void DriverTurn::ended(PageInFlight const& done, bool was_immediate) {
       break;
     case PagingClient::relocations:
       s.relocations.ended(done, *this);
+      break;
+    case PagingClient::counters:
+      s.counters.ended(done);
       break;
     case PagingClient::faults:
       if (was_immediate) return;

@@ -63,9 +63,9 @@ void EvictionClient::left(std::uint64_t page, DeviceId device, DriverTurn& t) {
   orders_[t.spec.devices.number_of(device)].removed(unit);
 }
 
-void EvictionClient::returns(std::uint64_t page, std::uint64_t gpu, DriverTurn& t) {
+void EvictionClient::returns(std::uint64_t page, std::uint64_t gpu) {
   if (residency_[gpu].of(page).evictions == 0) return;
-  ++t.s.counts.premature_evictions;
+  ++counts_.premature;
   ++of_gpu_[gpu].lifetimes.premature;
 }
 
@@ -244,7 +244,7 @@ void EvictionClient::ended(PageInFlight const& done, DriverTurn& t) {
   auto& residency = residency_[unit.gpu].of(done.page());
   ++residency.evictions;
   auto const lifetime = static_cast<std::uint64_t>(picoseconds(t.now - residency.arrived));
-  t.s.counts.lifetime_ps += lifetime;
+  counts_.lifetime_ps += lifetime;
   if (t.spec.batch.lifetimes == CountedLifetimes::all || residency.arrived >= g.first) {
     ++g.lifetimes.pages;
     g.lifetimes.lifetime_ps += lifetime;

@@ -10,7 +10,8 @@ void FaultClient::serve(PageFault const& m, DriverTurn& t) {
 }
 
 void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
-  bool const moves = done.client == PagingClient::faults && !adds_copy(done.transition);
+  bool const decided = done.client == PagingClient::faults || done.client == PagingClient::counters;
+  bool const moves = decided && !adds_copy(done.transition);
   for (auto n = waiting_.size(); n > 0; --n) {
     auto const m = waiting_.front();
     waiting_.pop();
@@ -49,8 +50,7 @@ bool FaultClient::bring(PageFault const& m, PageTranslation const& home, PageGoa
   auto const transition = transition_to(goal, s.memory.state_of(m.page));
   // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
   bool const reserves = !takes(transition, PageStep::drop_copies);
-  if (reserves && (s.memory.pool(m.gpu).empty() ||
-                   (adds_copy(transition) && s.memory.may_read_remotely(m.page, m.gpu)))) {
+  if (reserves && s.memory.refuses(transition, m.page, m.gpu)) {
     ++s.stats[m.application].migrations_refused;
     answer(m, work(m.kind, t.spec.params.fault_latency, t), t);
     return true;

@@ -22,13 +22,14 @@ class Links final : public DriverLinks {
     else
       cx_.send(driver_.mapped, iommu, m, after);
   }
-  void order_faults(std::uint32_t gpu, FaultOrder const& m) override {
-    cx_.send(driver_.to_gpus, driver_.spec().iommu_of_gpu[gpu], Packet::of(m));
+  void to_gpu(std::uint32_t gpu, Packet const& m) override {
+    cx_.send(driver_.to_gpus, driver_.spec().iommu_of_gpu[gpu], m);
   }
   void report(std::uint32_t gpu, PageLifetimes const& m) override { cx_.send(driver_.lifetimes, gpu, m); }
   void stall(std::uint32_t gpu, GpuStall const& m) override { cx_.send(driver_.stall, gpu, m); }
   void end_order(MemoryOrderDone const& m) override { cx_.send(driver_.order_done, m); }
   void wake_batch(Time at) override { cx_.wake_at(driver_.worked, Tick{}, at); }
+  void wake_counters(Time at) override { cx_.wake_at(driver_.counters_due, Tick{}, at); }
   void end_copy(std::uint32_t number, Time at) override {
     cx_.wake_at(driver_.relocated_page_copied, CopyDone{number}, at);
   }
@@ -45,6 +46,7 @@ void turn(PagingDriver const& driver, PagingDriver::Cx& cx, F&& f) {
   DriverTurn t{
       .spec = driver.spec(), .facts = driver.facts(), .s = cx.state(), .out = links, .now = cx.now()};
   f(t);
+  if (t.spec.counts_accesses) t.s.counters.serve(t);
 }
 
 }  // namespace
@@ -58,9 +60,13 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
   }
   if (spec().relocates()) relocated_page_copied = timer<&PagingDriver::on_copied>("copied_within");
   if (spec().stalls_gpus) stall = out<GpuStall>("stall");
-  if (spec().host_pages == nullptr) return;
-  memory_order = in<&PagingDriver::on_memory_order>("memory_order");
-  order_done = out<MemoryOrderDone>("order_done");
+  if (spec().host_pages != nullptr) {
+    memory_order = in<&PagingDriver::on_memory_order>("memory_order");
+    order_done = out<MemoryOrderDone>("order_done");
+  }
+  if (!spec().counts_accesses) return;
+  counters_due = timer<&PagingDriver::on_counters_due>("counters_due");
+  if (!spec().in_batches) to_gpus = out<Packet>("to_gpus");
 }
 
 PagingDriverState PagingDriver::initial() const {
@@ -74,6 +80,7 @@ PagingDriverState PagingDriver::initial() const {
     s.batch = BatchClient(spec());
     s.evictions = EvictionClient(spec());
   }
+  if (spec().counts_accesses) s.counters = CounterClient(spec());
   s.work = DriverWork(spec().params.faults_at_a_time);
   s.records = PagingRecords(spec());
   s.stats = ByApplication<PagingDriverStats>(static_cast<std::uint32_t>(spec().applications.size()));
@@ -103,7 +110,8 @@ std::string PagingDriver::waiting_for() const {
   auto const& s = state();
   auto const moving = s.transitions.in_flight();
   auto const operations = s.programs.operations();
-  auto const batch = spec().in_batches ? s.batch.waiting_for(spec(), s) : std::string{};
+  auto const batch =
+      (spec().in_batches ? s.batch.waiting_for(spec(), s) : std::string{}) + s.counters.waiting_for(spec());
   if (moving == 0 && s.faults.waiting() == 0 && operations == 0 && batch.empty()) return {};
   bool const lacks_frames = s.programs.allocates() && s.memory.all_full();
   return std::to_string(moving) + " pages in flight, " + std::to_string(s.faults.waiting()) +
@@ -129,6 +137,8 @@ void PagingDriver::on_packet(Packet const& p, Cx& cx) const {
       t.s.batch.interrupted(p.as<FaultInterrupt>(), t);
     } else if (p.is<FaultEntry>()) {
       t.s.batch.entry_arrived(p.as<FaultEntry>(), t);
+    } else if (p.is<CounterNotification>()) {
+      t.s.counters.notified(p.as<CounterNotification>(), t);
     } else {
       FF_CHECK(p.is<FaultsDrained>(), path() + ": unexpected packet kind at the driver");
       t.s.batch.drained(p.as<FaultsDrained>(), t);
@@ -150,6 +160,10 @@ void PagingDriver::on_memory_order(MemoryOrder const& m, Cx& cx) const {
 
 void PagingDriver::on_worked(Tick const&, Cx& cx) const {
   turn(*this, cx, [&](DriverTurn& t) { t.s.batch.worked(t); });
+}
+
+void PagingDriver::on_counters_due(Tick const&, Cx& cx) const {
+  turn(*this, cx, [&](DriverTurn& t) { t.s.counters.woken(t); });
 }
 
 void PagingDriver::on_used(PageUse const& m, Cx& cx) const {

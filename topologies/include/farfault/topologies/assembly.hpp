@@ -131,6 +131,8 @@ struct MemoryParams {
   bool replays_faults() const { return replays_first_touches() || pages_move() || relocates(); }
   bool makes_copies() const { return pages_move() && remote_touch.facts().makes_copies; }
   bool pages_move() const { return remote_touch.facts().moves_pages; }
+  // True if GPUs have access counters.
+  bool counts_accesses() const { return remote_touch.facts().events.has(PageEventKind::counted); }
 };
 
 struct MachineParams {
@@ -158,6 +160,7 @@ struct MachineConfig {
   PageWalkCacheParams page_walk_cache;
   DramParams dram;
   CopyEngineParams copy_engine;
+  AccessCounterParams access_counters;
   L2TlbParams l2_tlb;
   GmmuParams gmmu;
   RouterParams router;
@@ -168,6 +171,7 @@ struct MachineConfig {
   NicParams nic;
   DriverParams driver;
   BatchParams batch;
+  CounterServiceParams counter_service;
   HostParams host;
   FabricParams fabric;
   LinkDefaults links;
@@ -177,7 +181,8 @@ struct MachineConfig {
   // Largest payload of a packet in bytes, without its header.
   std::uint32_t largest_payload() const {
     auto const fault = faults_recorded_by_gpus() != 0 ? fabric.fault_bytes : 0;
-    return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
+    auto const notification = memory.counts_accesses() ? access_counters.notification_bytes : 0;
+    return std::max({gpu.line_bytes, fabric.translation_bytes, fault, notification});
   }
   // Packets on links of a kind; `nics_known`: the machine's source states bandwidths of NICs.
   PacketFormat packet_format(LinkKind kind, bool nics_known) const {
@@ -240,6 +245,7 @@ struct MachineConfig {
     f("gpu.memory_cache", "Cache in front of each DRAM channel", memory_cache);
     f("gpu.dram", "Memory behind the L2 cache", dram);
     f("gpu.copy_engine", "Copies between the memories of devices", copy_engine);
+    f("gpu.access_counters", "Counters of a GPU's accesses to other devices' memory", access_counters);
     f("gpu.gmmu", "Page walkers of the GPU", gmmu);
     f("gpu.page_walk_cache", "Cache between the GPU's page walkers and the L2 cache", page_walk_cache);
     f("gpu.router", "Routing of L2 TLB misses", router);
@@ -250,6 +256,7 @@ struct MachineConfig {
     f("nic", "NIC", nic);
     f("driver", "Memory manager of the driver", driver);
     f("driver.batch", "Batched fault service and eviction", batch);
+    f("driver.counters", "Service of access-counter notifications", counter_service);
     f("host", "Kernel launch", host);
     f("fabric", "Packets, link buffers and ports", fabric);
     f("links", "Links whose source states no latency or bandwidth", links);
@@ -273,6 +280,7 @@ struct MachineConfig {
   void check_batches(Config& config) const;
   void check_fault_path(Config& config) const;
   void check_copies(Config& config) const;
+  void check_counters(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.
@@ -342,6 +350,7 @@ class Assembly {
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;
+  std::size_t counter_orders_of_gpu() const;
   PageTable const& mapped_for(Gpu const& gpu) const;  // initial mappings that its TLBs may hold
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;

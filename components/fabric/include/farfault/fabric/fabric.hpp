@@ -12,12 +12,14 @@
 // - Not modelled: virtual cut-through.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/fabric/access_counters.hpp"
 #include "farfault/fabric/copy_data.hpp"
 #include "farfault/fabric/egress.hpp"
 #include "farfault/fabric/route_table.hpp"
@@ -200,6 +202,10 @@ struct DeviceNodes {
     if (d < kFirstCpu) return gpus[d];
     return d < kFirstNic ? cpus[d - kFirstCpu] : nics[d - kFirstNic];
   }
+  // Search in linear time; the node must be a GPU's.
+  DeviceId gpu_at(NodeId node) const {
+    return static_cast<DeviceId>(std::ranges::find(gpus, node) - gpus.begin());
+  }
 };
 
 struct PortSpec {
@@ -217,6 +223,12 @@ struct PortSpec {
   WireSizes wire;
   bool page_faults = false;    // GPUs send page faults to the driver
   bool fault_batches = false;  // the driver serves them in batches
+  // GPU: it has access counters. CPU: GPUs have them, and exchange messages about them with the driver.
+  bool access_counters = false;
+  AccessCounterParams counters;
+
+  bool counts_accesses() const { return access_counters && device < kFirstCpu; }
+  bool counts(CounterPlace place) const { return counts_accesses() && counters.place == place; }
 };
 
 struct Outbound {
@@ -264,6 +276,7 @@ struct PortState {
   std::vector<std::uint32_t> slice_credits;
   std::uint64_t queued_responses = 0;  // lines of responses to other devices that wait for a link
   Ring<Packet> held;  // requests that wait for an entry or an L2 credit; their link credit is not returned
+  AccessCounters counters;  // only with access counters
   PortStats stats;
 
   static std::span<Stat<PortState> const> list() {
@@ -292,6 +305,21 @@ struct PortState {
          StatKind::counter, [](S s) { return s.sum(&EgressStats::credit_wait_ps); }},
         {"queued_packets", "count", "Packets waiting for a link", StatKind::level,
          [](S s) { return s.queued(); }},
+        Stat<PortState>{"counted_regions", "count",
+                        "Regions with counted accesses since their counter was cleared, per peer",
+                        StatKind::level, [](S s) { return s.counters.counts().regions; }}
+            .only_when<&PortSpec::counts_accesses>(),
+        Stat<PortState>{"counter_notifications", "count",
+                        "Access-counter notifications written to the notification buffer", StatKind::counter,
+                        [](S s) { return s.counters.counts().notifications; }}
+            .only_when<&PortSpec::counts_accesses>(),
+        Stat<PortState>{"dropped_notifications", "count",
+                        "Access-counter notifications dropped because the notification buffer was full",
+                        StatKind::counter, [](S s) { return s.counters.counts().dropped; }}
+            .only_when<&PortSpec::counts_accesses>(),
+        Stat<PortState>{"cleared_counters", "count", "Access counters cleared by the driver",
+                        StatKind::counter, [](S s) { return s.counters.counts().cleared; }}
+            .only_when<&PortSpec::counts_accesses>(),
     });
     return all;
   }
@@ -314,7 +342,8 @@ struct PortState {
 class FabricPort : public Component<PortSpec, PortState> {
  public:
   explicit FabricPort(Slot<PortSpec> slot);
-  In<Packet> packet_in = in<&FabricPort::on_packet>("packet");
+  In<Packet> packet_in = spec().counts(CounterPlace::inbound) ? in<&FabricPort::on_counted_packet>("packet")
+                                                              : in<&FabricPort::on_packet>("packet");
   In<Credit> credit_in = in<&FabricPort::on_credit>("credit");
   In<MemResponse> memory_response = in<&FabricPort::on_memory>("memory_response");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
@@ -328,10 +357,13 @@ class FabricPort : public Component<PortSpec, PortState> {
   void final_rows(TableRows& rows) const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
+  void on_counted_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  protected:
+  // Counts accesses to an address: outbound, to the memory of node `peer`; inbound, of that node.
+  void count_accesses(NodeId peer, PhysAddr address, std::uint32_t lines, Cx& cx) const;
   // Sends a packet of this device; its destination is set. The flow of messages about a page is a hash of the
   // page, that of data counts packets.
   void post(Packet p, Cx& cx) const {
@@ -374,7 +406,9 @@ extern template class Component<PortSpec, PortState>;  // compiled in fabric.cpp
 class Rdma final : public FabricPort {
  public:
   explicit Rdma(Slot<PortSpec> slot);
-  In<MemRequest> remote_request = in<&Rdma::on_remote>("remote_request");
+  In<MemRequest> remote_request = spec().counts(CounterPlace::outbound)
+                                      ? in<&Rdma::on_counted_remote>("remote_request")
+                                      : in<&Rdma::on_remote>("remote_request");
   In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
   In<Invalidated> invalidated = in<&Rdma::on_invalidated>("invalidated");
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
@@ -384,6 +418,7 @@ class Rdma final : public FabricPort {
   Out<Packet> from_driver;  // only with fault batches
 
   void on_remote(MemRequest const& m, Cx& cx) const;
+  void on_counted_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
   void on_to_driver(Packet const& m, Cx& cx) const;
@@ -391,6 +426,7 @@ class Rdma final : public FabricPort {
  private:
   void receive(Packet const& m, Cx& cx) const override;
   void receive_lines(RemoteResponse const& m, std::uint16_t held, Cx& cx) const;
+  void control_counters(Packet const& m, Cx& cx) const;
 };
 
 class CpuPort final : public FabricPort {
@@ -399,8 +435,8 @@ class CpuPort final : public FabricPort {
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<Packet> to_driver;   // only with page faults
-  In<Packet> from_driver;  // only with fault batches
+  Out<Packet> to_driver;   // only with page faults or access counters
+  In<Packet> from_driver;  // only with fault batches or access counters
 
   void on_translated(Packet const& m, Cx& cx) const;
   void on_from_driver(Packet const& m, Cx& cx) const;

@@ -16,6 +16,7 @@
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/paging/driver_spec.hpp"
+#include "farfault/paging/frame_owners.hpp"
 #include "farfault/paging/page_copies.hpp"
 #include "farfault/paging/page_decision.hpp"
 #include "farfault/paging/page_directory.hpp"
@@ -73,9 +74,25 @@ class DriverMemory {
   bool allows(std::uint64_t page, Access access, DeviceId device) const {
     return is_on(page, device) && !(access == Access::write && is_shared(page));
   }
+  // A GPU gets no frame for the page: its memory is full, or it may cache lines that a copy would leave
+  // stale.
+  bool refuses(Transition transition, std::uint64_t page, DeviceId gpu) const {
+    return pool(gpu).empty() || (adds_copy(transition) && may_read_remotely(page, gpu));
+  }
+  // Page whose frame this is or was last, and the end of the frames in use since the start; only if accesses
+  // are counted.
+  std::optional<std::uint64_t> owner_of(PhysAddr frame) const {
+    return owners_.page_at(memory_of(device_of(frame)), offset_of(frame) >> spec_->page_bits);
+  }
+  std::uint64_t used_bytes(DeviceId device) const {
+    return owners_.end(memory_of(device)) << spec_->page_bits;
+  }
   // Action at a fault on a page that is mapped at `home`; `stay` if the GPU may access it.
   PageAction decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
                     FaultKind cause);
+  // Action for a page in a region to which the GPU has made `accesses` counted accesses.
+  PageAction decide_counted(std::uint64_t page, PageTranslation const& home, DeviceId gpu,
+                            std::uint32_t accesses);
   // The frame as translations show it: read-only if the page has copies.
   PhysAddr shown(std::uint64_t page, PhysAddr frame) const {
     return is_shared(page) ? read_only(frame) : frame;
@@ -108,11 +125,16 @@ class DriverMemory {
 
   void archive(Archive& a) {
     a(table_, frames_, cpu_frames_, copies_, remote_readers_, page_sizes_, to_coalesce_, size_changes_,
-      decision_);
+      decision_, owners_);
   }
 
  private:
   bool runs_on(std::uint32_t application, std::uint32_t gpu) const;
+  // Number in owners_.
+  std::uint32_t memory_of(DeviceId device) const {
+    return device >= kFirstCpu ? spec_->devices.gpus() : spec_->devices.number_of(device);
+  }
+  void own(std::uint64_t page, PageTranslation const& at);
 
   PagingDriverSpec const* spec_ = nullptr;
   PageTable table_;
@@ -121,8 +143,9 @@ class DriverMemory {
   PageCopies copies_;
   PageDirectory remote_readers_;
   Policy<PageSizes> page_sizes_;
-  Policy<PageDecision> decision_;  // only if it decides at faults
-  bool decides_ = false;
+  Policy<PageDecision> decision_;  // only if it decides at the driver
+  bool decides_ = false;           // at faults
+  FrameOwners owners_;             // only if accesses are counted
   std::vector<std::uint64_t> to_coalesce_;
   std::vector<PageSizeRecord> size_changes_;
 };

@@ -11,6 +11,7 @@
 #include "farfault/engine/policy.hpp"
 #include "farfault/paging/batches.hpp"
 #include "farfault/paging/compaction.hpp"
+#include "farfault/paging/counter_service.hpp"
 #include "farfault/paging/fragmentation.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
@@ -19,6 +20,7 @@
 #include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/protocols/applications.hpp"
+#include "farfault/protocols/counter_regions.hpp"
 #include "farfault/protocols/device_names.hpp"
 #include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -66,7 +68,8 @@ struct PagingDriverSpec {
   std::uint32_t spaces = 1;         // address spaces
   // Pages of each buffer of all applications. Batches may prefetch them.
   std::vector<PageRange> buffers;
-  std::vector<std::uint32_t> iommu_of_gpu;  // IOMMU number, indexed by the driver's GPU number; batches only
+  // IOMMU number, indexed by the driver's GPU number; only with batches or counted accesses.
+  std::vector<std::uint32_t> iommu_of_gpu;
   unsigned page_bits = 12;
   NodeDevices devices;                 // devices that it manages
   DeviceNames const* names = nullptr;  // must outlive the driver; null: kinds and numbers
@@ -84,8 +87,12 @@ struct PagingDriverSpec {
   bool maps_at_first_touch = false;     // some pages may be mapped at their first touch
   // decide_by() selects it, and states its facts.
   PolicyChoice<PageDecision> decision{"remote_access"};
-  bool pages_move = false;    // pages may migrate; migrating pages are base pages
-  bool makes_copies = false;  // GPUs that read a page get copies
+  bool pages_move = false;       // pages may migrate; migrating pages are base pages
+  bool makes_copies = false;     // GPUs that read a page get copies
+  bool counts_accesses = false;  // it decides at counted accesses
+  CounterServiceParams counters;
+  CounterRegions counter_regions{};
+  std::uint32_t notifications = 4096;  // entries of a GPU's notification buffer
   LargePages large{};
   PolicyChoice<PageSizes> page_sizes{"by_buffer"};
   bool coalesces = false;                // base pages are coalesced where possible (page_sizes.hpp)
@@ -109,6 +116,7 @@ struct PagingDriverSpec {
     decision = policy;
     pages_move = policy.facts().moves_pages;
     makes_copies = pages_move && policy.facts().makes_copies;
+    counts_accesses = policy.facts().events.has(PageEventKind::counted);
   }
   // Frames of a GPU without pre-fragmented data.
   std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
@@ -132,6 +140,12 @@ struct PagingDriverSpec {
   std::uint32_t line_bytes = 64;
 
   std::uint32_t page_bytes() const { return std::uint32_t{1} << page_bits; }
+  std::uint8_t application_of(std::uint64_t page) const {
+    auto const space = space_of_page(page, page_bits);
+    return space < application_of_space.size() ? application_of_space[space] : std::uint8_t{0};
+  }
+  // Driver time per page that moves or is copied because of counted accesses.
+  Duration counted_page_time() const { return in_batches ? batch.page_time : params.fault_latency; }
   // Pages are moved within a GPU's memory.
   bool relocates() const { return max_moved != 0 || moves_to_coalesce; }
   // Several workers serve batches.

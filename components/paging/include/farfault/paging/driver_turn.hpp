@@ -25,13 +25,14 @@ class DriverLinks {
   virtual void order_copy(DeviceId engine, CopyOrder const& m, Duration after) = 0;
   // To the IOMMU that asked or, for a first touch of the first IOMMU, over its shorter link.
   virtual void answer(std::uint32_t iommu, PageMapped const& m, Duration after) = 0;
-  // By the driver's own GPU number.
-  virtual void order_faults(std::uint32_t gpu, FaultOrder const& m) = 0;
+  // By the driver's own GPU number. to_gpu(): through the port of the GPU's CPU.
+  virtual void to_gpu(std::uint32_t gpu, Packet const& m) = 0;
   virtual void report(std::uint32_t gpu, PageLifetimes const& m) = 0;
   virtual void stall(std::uint32_t gpu, GpuStall const& m) = 0;
   virtual void end_order(MemoryOrderDone const& m) = 0;
   // Timers. A copy within a memory ends like that of a copy engine.
   virtual void wake_batch(Time at) = 0;
+  virtual void wake_counters(Time at) = 0;
   virtual void end_copy(std::uint32_t number, Time at) = 0;
 };
 

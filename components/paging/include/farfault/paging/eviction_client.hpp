@@ -58,6 +58,11 @@ struct PageResidency {
   std::uint8_t unused[2] = {};
 };
 
+struct EvictionCounts {
+  std::uint64_t premature = 0;    // faulted pages that had been evicted before
+  std::uint64_t lifetime_ps = 0;  // from arrival to eviction; sum over evictions
+};
+
 class EvictionClient {
  public:
   EvictionClient() = default;
@@ -72,7 +77,7 @@ class EvictionClient {
   // The page is not resident on the device any more.
   void left(std::uint64_t page, DeviceId device, DriverTurn& t);
   // A faulted page returns to the GPU: counted if it had been evicted from there.
-  void returns(std::uint64_t page, std::uint64_t gpu, DriverTurn& t);
+  void returns(std::uint64_t page, std::uint64_t gpu);
   // Arrival of the page at its latest GPU; Time{}: none.
   Time latest_arrival(std::uint64_t page) const;
 
@@ -98,9 +103,11 @@ class EvictionClient {
     return residency_[gpu].find(page);
   }
   StatSource const& order_statistics() const { return orders_; }
+  EvictionCounts const& counts() const { return counts_; }
 
   auto members() {
-    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, of_gpu_, units_, free_units_);
+    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, of_gpu_, units_, free_units_,
+                    counts_);
   }
 
  private:
@@ -125,6 +132,7 @@ class EvictionClient {
   std::vector<EvictionsOfGpu> of_gpu_;
   std::vector<EvictedUnit> units_;  // indexed by number, of all GPUs
   std::vector<std::uint32_t> free_units_;
+  EvictionCounts counts_;
 };
 
 }  // namespace farfault

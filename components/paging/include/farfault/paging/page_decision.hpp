@@ -4,7 +4,8 @@
 // - decide() is called for the events in Facts::events. The other events cost nothing and have the action
 //   `stay`.
 // - Each IOMMU has its own object, for the requests of its GPUs. The driver has one if the policy decides at
-//   faults. The objects share no state.
+//   faults or at counted accesses. The objects share no state. GPUs have access counters only for a policy
+//   that decides at counted accesses.
 // - An IOMMU answers a request whose action is `stay`. Otherwise the request faults, and the driver takes the
 //   action that the policy decides at the fault.
 // - forget(): the page was unmapped at the IOMMU.
@@ -36,7 +37,12 @@ enum class PageAction : std::uint8_t { stay, move_here, copy_here };
 //   fault            fault on a mapped page that the requester may not access: the page is on another device,
 //                    or the access is a write and the page has copies; also for each page that a batch
 //                    prefetches, as a read
-enum class PageEventKind : std::uint8_t { request, write_to_copies, fault };
+// At the driver, once per attempt to serve the page:
+//   counted          the requester's counted accesses to a region of the owner's memory have reached the
+//                    threshold (gpu.access_counters), and some were to the page's part of it; for a mapped
+//                    page without a frame on the requester. The counters do not distinguish reads and writes,
+//                    so the access is a read
+enum class PageEventKind : std::uint8_t { request, write_to_copies, fault, counted };
 
 class PageEvents {
  public:
@@ -59,8 +65,9 @@ struct PageEvent {
   // at the time of the decision.
   FaultKind cause = FaultKind::remote;
   bool has_copies = false;
-  DeviceId gpu = 0;    // requester
-  DeviceId owner = 0;  // device of the page
+  DeviceId gpu = 0;            // requester
+  DeviceId owner = 0;          // device of the page
+  std::uint32_t accesses = 0;  // counted: accesses to the region
   std::uint64_t page = 0;
 };
 
@@ -72,7 +79,8 @@ class PageDecision {
     std::uint32_t spaces = 1;
     std::span<PageRange const> buffers = {};  // pages of each buffer of all applications
     // Events that this object decides, if the policy lists them. It needs no state for others.
-    PageEvents events = {PageEventKind::request, PageEventKind::write_to_copies, PageEventKind::fault};
+    PageEvents events = {PageEventKind::request, PageEventKind::write_to_copies, PageEventKind::fault,
+                         PageEventKind::counted};
   };
   struct Facts {
     Needed<bool> moves_pages;  // pages may migrate

@@ -3,13 +3,13 @@
 //
 // - Parts: the change of a page is a transition, a list of steps (page_transition.hpp), which one executor
 //   takes (transition_executor.hpp) for its clients: fault_client.hpp, program_client.hpp,
-//   relocation_client.hpp, batch_client.hpp, eviction_client.hpp. This component forwards messages. Models:
-//   docs/model/paging.md.
+//   relocation_client.hpp, batch_client.hpp, eviction_client.hpp, counter_client.hpp. This component forwards
+//   messages. Models: docs/model/paging.md.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
 //   IOMMU has acknowledged that no access can reach it. A page takes part in one transition at a time;
 //   clients that want it wait until the transition has ended. Then, in this order: waiting faults, the oldest
 //   first; moves within a GPU's memory; operations of programs; for each worker, its batch's pages and
-//   evictions.
+//   evictions; counted pages.
 // - Limits: driver.migrations pages in flight for any reason, further ones wait in order;
 //   driver.faults_at_a_time faults, or driver.batch.workers batches, served concurrently.
 // - Without batches, a GPU whose memory is full receives no pages and accesses them remotely.
@@ -44,11 +44,13 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // Only with batches.
   In<PageUse> used;
   Self<Tick> worked;
-  Out<Packet> to_gpus;           // indexed by IOMMU: through the port of its CPU
+  Out<Packet> to_gpus;  // indexed by IOMMU: through the port of its CPU; also if accesses are counted
   Out<PageLifetimes> lifetimes;  // indexed by GPU
   // Only if pages are moved within a GPU's memory.
   Self<CopyDone> relocated_page_copied;
   Out<GpuStall> stall;  // indexed by GPU
+  // Only if accesses are counted.
+  Self<Tick> counters_due;
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
@@ -64,6 +66,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void on_memory_order(MemoryOrder const& m, Cx& cx) const;
   void on_worked(Tick const& m, Cx& cx) const;
   void on_used(PageUse const& m, Cx& cx) const;
+  void on_counters_due(Tick const& m, Cx& cx) const;
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override {

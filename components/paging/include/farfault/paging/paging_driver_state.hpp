@@ -8,6 +8,7 @@
 
 #include "farfault/engine/by_application.hpp"
 #include "farfault/paging/batch_client.hpp"
+#include "farfault/paging/counter_client.hpp"
 #include "farfault/paging/driver_memory.hpp"
 #include "farfault/paging/driver_turn.hpp"
 #include "farfault/paging/driver_work.hpp"
@@ -82,8 +83,6 @@ struct PagingCounts {
   std::uint64_t batches = 0;
   std::uint64_t raw_faults = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t premature_evictions = 0;
-  std::uint64_t lifetime_ps = 0;
 
   void add(BatchRecord const& served) {
     ++batches;
@@ -102,6 +101,7 @@ struct PagingDriverState {
   RelocationClient relocations;
   BatchClient batch;         // only with batches
   EvictionClient evictions;  // likewise
+  CounterClient counters;    // only if accesses are counted
   DriverWork work;
   PagingRecords records;
   PagingCounts counts;
@@ -131,11 +131,11 @@ struct PagingDriverState {
             .only_when<&PagingDriverSpec::in_batches>(),
         Stat<PagingDriverState>{"premature_evictions", "count",
                                 "Faulted pages that had been evicted from the GPU before", StatKind::counter,
-                                [](S s) { return s.counts.premature_evictions; }}
+                                [](S s) { return s.evictions.counts().premature; }}
             .only_when<&PagingDriverSpec::in_batches>(),
         Stat<PagingDriverState>{"page_lifetime", "ps",
                                 "Time from a page's arrival on a GPU to its eviction, summed over evictions",
-                                StatKind::counter, [](S s) { return s.counts.lifetime_ps; }}
+                                StatKind::counter, [](S s) { return s.evictions.counts().lifetime_ps; }}
             .only_when<&PagingDriverSpec::in_batches>(),
         Stat<PagingDriverState>{
             "lock_wait_time", "ps",
@@ -143,6 +143,14 @@ struct PagingDriverState {
             "completed batches",
             StatKind::counter, [](S s) { return s.work.lock_wait_ps(); }}
             .only_when<&PagingDriverSpec::serves_side_by_side>(),
+        Stat<PagingDriverState>{"counter_notifications", "count", "Access-counter notifications served",
+                                StatKind::counter, [](S s) { return s.counters.counts().notifications; }}
+            .only_when<&PagingDriverSpec::counts_accesses>(),
+        Stat<PagingDriverState>{"counted_pages", "count",
+                                "Pages that began to move, or to be copied, because a GPU's counted accesses "
+                                "reached the threshold",
+                                StatKind::counter, [](S s) { return s.counters.counts().pages; }}
+            .only_when<&PagingDriverSpec::counts_accesses>(),
     });
     return all;
   }

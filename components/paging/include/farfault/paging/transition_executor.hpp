@@ -22,7 +22,7 @@
 
 namespace farfault {
 
-enum class PagingClient : std::uint8_t { faults, programs, relocations, batch, evictions };
+enum class PagingClient : std::uint8_t { faults, programs, relocations, batch, evictions, counters };
 
 // A page in flight. A client sets the fields up to `fetches`, except `started`.
 struct PageInFlight {

@@ -29,6 +29,7 @@ inline constexpr Fact kBatches{
     "driver.batch.replay other than \"each_fault\", and the settings under which memory.fault_path has an "
     "effect"};
 inline constexpr Fact kEachFault{"driver.batch.replay = \"each_fault\""};
+inline constexpr Fact kAccessCounters{"a memory.remote_touch that decides about counted accesses"};
 inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
 
 // Facts about the selected machine.

@@ -87,8 +87,49 @@ struct FaultOrder {
 template <>
 struct Wire<FaultOrder> : HeaderTo<Channel::response, Endpoint::gmmu> {};
 
+// Entry of an access counters' notification buffer, written by the port of `counter`, the GPU that counts:
+// accesses of `gpu` to the region at `region` have reached the threshold. sub_regions: mask of the accessed
+// ones since the last clear (counter_regions.hpp).
+struct CounterNotification {
+  PhysAddr region = 0;
+  std::uint32_t sub_regions = 0;
+  std::uint16_t count = 0;
+  std::uint16_t gpu = 0;
+  std::uint16_t counter = 0;
+  std::uint8_t unused[6] = {};
+};
+template <>
+struct Wire<CounterNotification> : WireTo<Channel::request, Endpoint::driver> {
+  template <class M>
+  static std::uint32_t payload(M const& /*m*/, WireSizes const& sizes) {
+    return sizes.notification_bytes;
+  }
+};
+
+// From the driver to the port of `gpu`: `entries` entries of its notification buffer have been read and are
+// free.
+struct CounterRead {
+  std::uint32_t entries = 0;
+  std::uint16_t gpu = 0;
+  std::uint8_t unused[2] = {};
+};
+template <>
+struct Wire<CounterRead> : HeaderTo<Channel::response, Endpoint::counters> {};
+
+// From the driver to the port of `gpu`: its counter of accesses of `requester` to the region is cleared, and
+// may notify again.
+struct CounterClear {
+  PhysAddr region = 0;
+  std::uint16_t gpu = 0;
+  std::uint16_t requester = 0;
+  std::uint8_t unused[4] = {};
+};
+template <>
+struct Wire<CounterClear> : HeaderTo<Channel::response, Endpoint::counters> {};
+
 // Between GPUs and the driver. The port of a CPU sends a message of the driver to the GPU named by its `gpu`.
-using PagingPackets = MessageList<PageFault, FaultInterrupt, FaultEntry, FaultsDrained, FaultOrder>;
+using PagingPackets = MessageList<PageFault, FaultInterrupt, FaultEntry, FaultsDrained, FaultOrder,
+                                  CounterNotification, CounterRead, CounterClear>;
 
 // From the driver to an IOMMU: answer to a PageFault. frame: of the page; kNoFrame: the page is unmapped.
 // entry: that of the PageFault. gpu: the GPU that recorded the fault; kNoGpu: the IOMMU did.

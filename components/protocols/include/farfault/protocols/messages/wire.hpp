@@ -27,13 +27,14 @@ enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
 // Part of a device that gets a message from the device's port. memory: L2 slices, or a NIC's memory.
-// requester: the sender of the request that is answered.
-enum class Endpoint : std::uint8_t { memory, requester, gmmu, iommu, driver };
+// requester: the sender of the request that is answered. counters: access counters of a GPU's port.
+enum class Endpoint : std::uint8_t { memory, requester, gmmu, iommu, driver, counters };
 
 // Bytes on a wire that parameters set.
 struct WireSizes {
-  std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
-  std::uint32_t fault_bytes = 32;       // payload of a page fault
+  std::uint32_t translation_bytes = 8;    // payload of a translation response or an invalidation request
+  std::uint32_t fault_bytes = 32;         // payload of a page fault
+  std::uint32_t notification_bytes = 32;  // payload of an access-counter notification
   // Payload of a line of a copy between a GPU and a CPU, indexed by the line's bytes. Empty: the line's.
   std::vector<std::uint8_t> copy_payload;
 
