@@ -39,10 +39,10 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("facts of remote access: pages move with 'migrate' and 'duplicate', and the latter makes copies") {
+TEST_CASE("facts of remote access: policies that move pages, make copies, and decide at each event") {
   using Facts = PageDecision::Facts;
   CHECK(names_with<PageDecision>([](Facts const& f) { return f.moves_pages; }) ==
-        Names{"duplicate", "migrate"});
+        Names{"access_counters", "duplicate", "migrate"});
   CHECK(names_with<PageDecision>([](Facts const& f) { return f.makes_copies; }) == Names{"duplicate"});
   auto const deciding_at = [](PageEventKind kind) {
     return names_with<PageDecision>([&](Facts const& f) { return f.events.has(kind); });
@@ -50,6 +50,7 @@ TEST_CASE("facts of remote access: pages move with 'migrate' and 'duplicate', an
   CHECK(deciding_at(PageEventKind::request) == Names{"duplicate", "migrate"});
   CHECK(deciding_at(PageEventKind::write_to_copies) == Names{"duplicate"});
   CHECK(deciding_at(PageEventKind::fault) == Names{"duplicate", "migrate"});
+  CHECK(deciding_at(PageEventKind::counted) == Names{"access_counters"});
 }
 
 TEST_CASE("facts of page sizes: buffers with large pages, coalescing in place and after moves") {

@@ -178,6 +178,15 @@ TEST_CASE("migrate: an object that decides only faults has no records of pages")
   CHECK(bytes({PageEventKind::request}) > 4000);  // root of the table of records
 }
 
+TEST_CASE("access_counters: only counted accesses move a page, which is otherwise accessed remotely") {
+  PolicyChoice<PageDecision> const choice("access_counters");
+  auto const events = choice.facts().events;
+  for (auto const& e : all_events()) CHECK(events.has(e.kind) == (e.kind == PageEventKind::counted));
+  auto policy = choice.make({12});
+  for (auto const& e : all_events())
+    if (events.has(e.kind)) CHECK(policy->decide(e) == PageAction::move_here);
+}
+
 TEST_CASE("duplicate: requests to read make copies, and requests to write move the page; both are counted") {
   PolicyChoice<PageDecision> const choice("duplicate");
   auto policy = choice.make({12});

@@ -27,6 +27,8 @@ RANGES = {"memory.placement": "contiguous"}
 # All translations use the IOMMU.
 CENTRAL = MEMORY | {"gpu.router.policy": "centralized"}
 MIGRATE = MEMORY | {"memory.remote_touch": "migrate"}
+# Every region is accessed often, by both GPUs.
+COUNTED = MEMORY | {"memory.remote_touch": "access_counters", "gpu.access_counters.threshold": "16"}
 FIRST_TOUCH = MEMORY | {"memory.placement": "first_touch"}
 AT_GPU = MIGRATE | {"memory.fault_path": "gpu"}
 TRANSPOSE = {"workload.name": "transpose", "workload.transpose.width": "256", "workload.transpose.height": "128"}
@@ -163,6 +165,9 @@ RULES = [
     (r"gpu\.dram\.t_refi", MEMORY | {"gpu.dram.t_rfc": "100 ns"}, ["1 us"]),
     (r"gpu\.dram\..*", CHASE, []),
     (r"gpu\.copy_engine\..*", MIGRATE, ["4"]),
+    (r"gpu\.access_counters\.granularity", COUNTED, ["64 KiB"]),
+    (r"gpu\.access_counters\.notifications", COUNTED | {"gpu.access_counters.granularity": "64 KiB"}, ["1"]),
+    (r"gpu\.access_counters\..*", COUNTED, []),
     (r"gpu\.copy_engine\..*", COPIES, ["4"]),
     (r"gpu\.gmmu\.(fault_buffer)", AT_GPU, ["1"]),
     (r"gpu\.gmmu\.(faults_per_utlb|sms_per_utlb)", BATCHES | {"gpu.gmmu.faults_per_utlb": "2"}, ["4"]),
@@ -192,6 +197,7 @@ RULES = [
     (r"driver\.batch\.least_stay", TWO_BATCHES, ["100 us"]),
     (r"driver\.batch\.tree\.threshold", TWO_BATCHES | {"workload.random_access.size": "4 MiB", "workload.random_access.threads": "256"}, ["100"]),
     (r"driver\.batch\..*", BATCHES, []),
+    (r"driver\.counters\..*", COUNTED | {"gpu.access_counters.granularity": "64 KiB"}, ["1"]),
     (r"host\..*", MEMORY, []),
     (r"fabric\.(copies|compressed\..*)", COPIES, []),
     (r"fabric\.fault_bytes", AT_GPU, ["256"]),

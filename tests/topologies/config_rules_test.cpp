@@ -93,6 +93,24 @@ TEST_CASE("batches need at least one worker") {
   CHECK(refusal("driver.batch.workers = \"one_per_gpu\"\n") == "accepted");
 }
 
+TEST_CASE("access counters have four granularities, and no parameter acts without a policy that needs them") {
+  std::string const counted = "memory.remote_touch = \"access_counters\"\n";
+  for (std::string const size : {"64KiB", "2MiB", "16MiB", "16GiB"})
+    CHECK(refusal(counted + "gpu.access_counters.granularity = \"" + size + "\"\n") == "accepted");
+  CHECK(refusal(counted + "gpu.access_counters.granularity = \"4MiB\"\n") ==
+        "f:2: gpu.access_counters.granularity = 4MiB must be 64KiB, 2MiB, 16MiB or 16GiB");
+  CHECK(refusal(counted + "gpu.access_counters.threshold = 0\n").find("1 to 65535") != std::string::npos);
+  CHECK(refusal(counted + "gpu.access_counters.threshold = 65536\n").find("1 to 65535") != std::string::npos);
+  CHECK(refusal(counted + "gpu.access_counters.notifications = 0\n").find("1 to") != std::string::npos);
+  CHECK(refusal(counted + "driver.counters.batch = 0\n").find("1 to") != std::string::npos);
+  std::string const settings =
+      "gpu.access_counters.threshold = 7\ngpu.access_counters.granularity = \"4MiB\"\n"
+      "gpu.access_counters.place = \"inbound\"\ndriver.counters.interrupt_time = \"1us\"\n";
+  CHECK(unused(settings).size() == 4);
+  CHECK(refusal(settings) == "accepted");
+  CHECK(unused(counted + "gpu.access_counters.threshold = 7\ndriver.counters.batch = 1\n").empty());
+}
+
 TEST_CASE("a link's buffer smaller than a largest packet is rejected, and 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and a header of 24
