@@ -223,7 +223,7 @@ TEST_CASE("counters: with one transition number, a page begins when the one befo
 
 TEST_CASE("counters: the services of two GPUs take turns, and each clears its own regions") {
   auto spec = spec_of();
-  keep(spec, {0, 1, 2, 16, 17});
+  keep(spec, std::vector<std::uint64_t>{0, 1, 2, 16, 17});
   CounterBench const b(spec, {.notes = {{Time{100ns}, note(0, frame(1, 0), 0b01)},
                                         {Time{100ns}, note(2, frame(1, 0), 0b10)}}});
   CHECK(

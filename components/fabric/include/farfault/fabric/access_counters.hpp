@@ -7,11 +7,9 @@
 // - count(): returns the notification of a region whose count has reached the threshold. A region notifies
 //   once; it notifies again after clear() and as many accesses. Counts saturate.
 // - Notification buffer: a notification that finds it full is dropped, and its region is not reported until
-// it
-//   is cleared. read() frees entries.
+//   it is cleared. read() frees entries.
 // - Counters are unlimited: one per region and peer that was ever accessed. The number of counters in
-// hardware
-//   is not public.
+//   hardware is not public.
 // - Source: NVIDIA's open driver, uvm_gpu_access_counters.c. Hardware: NVIDIA Volta to Blackwell. Its entry
 //   has no type of access: reads and writes count alike.
 #pragma once
