@@ -5,14 +5,12 @@
 //   its GPU are in flight. Each of these pages is unmapped and waits for a frame on its way to another GPU,
 //   or makes progress.
 // - Stuck workers are in a deadlock if all pages on their GPUs wait for each other. No other wait is part of
-// a
-//   cycle. Numbers of transitions: begun pages leave enough for one eviction unit, and an eviction that has
+//   a cycle. Numbers of transitions: begun pages leave enough for one eviction unit, and an eviction that has
 //   begun completes. Frames of the CPU: it has room for a unit of a full GPU when nothing is in transfer
 //   (check_eviction_capacity() in topologies). Pages in flight for another worker: begun pages never wait for
 //   pages that are not begun.
 // - The worker of the highest-numbered GPU gives back the pages on the others' GPUs, which can then be
-// evicted.
-//   A batch gives a page back at most once, so this ends.
+//   evicted. A batch gives a page back at most once, so this ends.
 #include <algorithm>
 #include <vector>
 

@@ -114,9 +114,8 @@ struct PagingDriverState {
          "Pages in flight: migrated, evicted, copied at first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.transitions.in_flight(); }},
         {"busy_time", "ps",
-         "Driver busy time: duration of batches, summed over batches served side by side, plus driver time "
-         "of "
-         "other faults, allocations and frees divided by driver.faults_at_a_time",
+         "Driver busy time: duration of batches, plus driver time of other faults, allocations and frees "
+         "divided by driver.faults_at_a_time",
          StatKind::counter, [](S s) { return s.work.busy_ps(); }},
         Stat<PagingDriverState>{"batches", "count", "Fault batches served", StatKind::counter,
                                 [](S s) { return s.counts.batches; }}
