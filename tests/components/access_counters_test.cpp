@@ -29,7 +29,7 @@ AccessCounterParams with(std::uint32_t threshold, std::uint64_t granularity = 2 
 
 }  // namespace
 
-TEST_CASE("access counters: defaults are those of NVIDIA's driver") {
+TEST_CASE("access counters: defaults are as in NVIDIA's driver") {
   AccessCounterParams const p;
   CHECK(p.place == CounterPlace::outbound);
   CHECK(p.granularity == ByteSize{2 * kMiB});
@@ -116,7 +116,7 @@ TEST_CASE("access counters: the mask has the accessed ones of 32 sub-regions; 64
     CHECK(reached->sub_regions == (1U | 1U << 5 | 1U << 31));
     c.clear(0, first);
     CHECK(!c.count(0, first + sub_region, 3));
-    CHECK(c.count(0, first + sub_region, 1)->sub_regions == 1U << 1);  // only those since the clear
+    CHECK(c.count(0, first + sub_region, 1)->sub_regions == 1U << 1);  // only since the clear
   }
   AccessCounters c(with(2, 64 * kKiB), 1);
   CHECK(!c.count(0, 3 * 64 * kKiB, 1));

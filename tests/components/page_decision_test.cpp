@@ -217,6 +217,73 @@ TEST_CASE("duplicate: after a wait for the page a read still makes a copy, and a
 }
 
 TEST_CASE(
+    "duplicate_after: enough requests of one GPU to read a page make the first copy, and a write moves it") {
+  auto const choice = test::chosen<PageDecision>("duplicate_after", {{"after", "3"}});
+  auto policy = choice.make({12});
+  auto const reads = [&](DeviceId gpu, std::uint64_t page = kFirst) {
+    return policy->decide(request(gpu, Access::read, page));
+  };
+  CHECK(reads(2) == PageAction::stay);
+  CHECK(reads(2) == PageAction::stay);
+  CHECK(reads(0) == PageAction::stay);  // each GPU and page has its own count
+  CHECK(reads(2, 8) == PageAction::stay);
+  CHECK(policy->decide(request(2, Access::write)) == PageAction::move_here);
+  CHECK(reads(2) == PageAction::copy_here);
+  CHECK(test::stat_of(choice, policy, "remote_reads") == 4);
+  policy->forget(kFirst);  // unmapped: copied
+  CHECK(reads(2) == PageAction::stay);
+  CHECK(reads(2, 8) == PageAction::stay);
+  CHECK(reads(2, 8) == PageAction::copy_here);
+}
+
+TEST_CASE("duplicate_after: while a page has copies, every read makes one, also after a wait") {
+  auto const choice = test::chosen<PageDecision>("duplicate_after", {{"after", "1000"}});
+  auto policy = choice.make({12});
+  auto read = request(0);
+  CHECK(policy->decide(read) == PageAction::stay);
+  read.has_copies = true;
+  CHECK(policy->decide(read) == PageAction::copy_here);
+  for (bool const has_copies : {false, true}) {
+    auto const if_copies = has_copies ? PageAction::copy_here : PageAction::stay;
+    CHECK(policy->decide(fault(Access::read, FaultKind::remote, has_copies)) == PageAction::copy_here);
+    CHECK(policy->decide(fault(Access::read, FaultKind::moving, has_copies)) == if_copies);
+    CHECK(policy->decide(fault(Access::read, FaultKind::not_mapped, has_copies)) == PageAction::stay);
+    CHECK(policy->decide(fault(Access::write, FaultKind::remote, has_copies)) == PageAction::move_here);
+    CHECK(policy->decide(fault(Access::write, FaultKind::moving, has_copies)) == PageAction::stay);
+  }
+  CHECK(test::stat_of(choice, policy, "remote_reads") == 1);
+}
+
+TEST_CASE("duplicate_after: with counted accesses, requests and faults make no first copy") {
+  auto const choice = test::chosen<PageDecision>("duplicate_after", {{"counts", "accesses"}, {"after", "1"}});
+  CHECK(choice.facts().events.has(PageEventKind::counted));
+  CHECK_FALSE(PolicyChoice<PageDecision>("duplicate_after").facts().events.has(PageEventKind::counted));
+  auto policy = choice.make({12});
+  for (auto const& e : all_events()) {
+    CAPTURE(static_cast<int>(e.kind));
+    bool const waited = e.kind == PageEventKind::fault && e.cause != FaultKind::remote;
+    bool const reads = e.access == Access::read;
+    bool const copies = e.has_copies && e.cause != FaultKind::not_mapped;
+    auto const expected = e.kind == PageEventKind::counted ? PageAction::copy_here
+                          : reads                          ? copies ? PageAction::copy_here : PageAction::stay
+                          : waited                         ? PageAction::stay
+                                                           : PageAction::move_here;
+    CHECK(policy->decide(e) == expected);
+  }
+  CHECK(test::stat_of(choice, policy, "remote_reads") == 2);  // a request, and a fault without a wait
+}
+
+TEST_CASE("duplicate_after: with one request, every decision is that of duplicate") {
+  auto const one = test::chosen<PageDecision>("duplicate_after", {{"after", "1"}});
+  PolicyChoice<PageDecision> const duplicate("duplicate");
+  auto policy = one.make({12});
+  auto reference = duplicate.make({12});
+  for (int round = 0; round < 2; ++round)
+    for (auto const& e : all_events())
+      if (duplicate.facts().events.has(e.kind)) CHECK(policy->decide(e) == reference->decide(e));
+}
+
+TEST_CASE(
     "page decision: an IOMMU presents each request for a page on another device once, also merged ones") {
   using namespace iommu_bench;
   PageTable table(kTable, 12);

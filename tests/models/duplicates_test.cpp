@@ -165,6 +165,23 @@ TEST_CASE(
       {"bfs, a TLB in the IOMMU, fast driver",
        bfs("memory.placement = \"interleave\"\niommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n"
            "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n")},
+      {"kmeans, after two requests",
+       kmeans("memory.placement = \"interleave\"\nmemory.duplicate_after.after = 2\n", "duplicate_after")},
+      {"kmeans, after two requests, all requests to the IOMMU",
+       kmeans("memory.placement = \"cpu\"\nmemory.duplicate_after.after = 2\n"
+              "gpu.router.policy = \"centralized\"\n",
+              "duplicate_after")},
+      {"kmeans, after counted accesses",
+       kmeans("memory.placement = \"interleave\"\nmemory.duplicate_after.counts = \"accesses\"\n"
+              "gpu.access_counters.threshold = 16\ngpu.access_counters.granularity = \"64KiB\"\n",
+              "duplicate_after")},
+      {"bfs, after counted accesses, in batches, half of the memory",
+       bfs(in_batches("page", "0.5",
+                      "memory.duplicate_after.counts = \"accesses\"\n"
+                      "gpu.access_counters.threshold = 16\ngpu.access_counters.granularity = \"64KiB\"\n"),
+           "duplicate_after")},
+      {"bfs, after two requests, in batches, half of the memory",
+       bfs(in_batches("page", "0.5", "memory.duplicate_after.after = 2\n"), "duplicate_after")},
       {"bfs, in batches", bfs(in_batches("page", "1.0", ""))},
       {"bfs, in batches, half of the memory", bfs(in_batches("page", "0.5", ""))},
       {"bfs, in batches, unobtrusive, a third",
@@ -225,6 +242,21 @@ TEST_CASE("read-only pages have a copy on each GPU that reads them, and are read
   auto const [without, as_many] = accesses("remote_access");
   CHECK(all == as_many);
   CHECK(remote < without / 4);  // accesses to pages that several GPUs write
+}
+
+TEST_CASE("duplicate_after: one request is duplicate, and more requests leave more accesses remote") {
+  auto const run_of = [](std::string const& touch, std::string const& after) {
+    ModelRun run(kmeans("memory.placement = \"cpu\"\n" + after, touch));
+    run.run();
+    return std::tuple(run.kernel_time(), run.total("sm", "remote_accesses"),
+                      run.total("driver", "migrations"));
+  };
+  auto const one = run_of("duplicate_after", "memory.duplicate_after.after = 1\n");
+  CHECK(one == run_of("duplicate", ""));
+  auto const two = run_of("duplicate_after", "memory.duplicate_after.after = 2\n");
+  CHECK(std::get<1>(two) > std::get<1>(one));
+  CHECK(std::get<1>(run_of("duplicate_after", "memory.duplicate_after.after = 1000000\n")) >
+        std::get<1>(two));
 }
 
 TEST_CASE("a run does the same work with and without copies") {
