@@ -88,7 +88,7 @@ void BatchClient::serve(DriverTurn& t) {
   for (bool more = true; more;) {
     more = false;
     for (auto& w : workers_) more = (w.is_serving() && w.serve(t)) || more;
-    more = !alone && (more || end_deadlock(t));
+    more = (more && !alone) || end_deadlock(t);
   }
   for (auto& w : workers_) {
     if (!w.is_serving()) continue;

@@ -83,7 +83,8 @@ bool BatchWorker::is_complete(DriverTurn const& t) const {
 }
 
 void BatchWorker::wake_for_work(DriverTurn& t) {
-  auto const next = pages_.all_mapped() ? work_ends() : pages_.next_worked();
+  auto next = pages_.all_mapped() ? work_ends() : pages_.next_worked();
+  if (next <= t.now && t.s.evictions.lacks_victim(gpu_)) next = pages_.next_worked_after(t.now);
   if (next <= t.now || next == timer_) return;
   timer_ = next;
   t.out.wake_batch(next);
@@ -153,23 +154,37 @@ bool BatchWorker::admit_pages(DriverTurn& t) {
   bool admitted = false;
   for (; auto* const next = pages_.to_pass(); pages_.pass_next()) {
     auto& page = *next;
-    if (page.stage == IncomingPage::Stage::mapped) continue;
+    if (page.stage > IncomingPage::Stage::ready) continue;
     if (page.stage != IncomingPage::Stage::ready || pages_.worked(page) > t.now) break;
     bool const needs_frame = page.is_local == 0;
     if (needs_frame && (s.memory.frames(gpu_).empty() || !s.evictions.reads_in(*this, t))) break;
     if (needs_frame && s.relocations.awaits_large_frame(page.page, device(t.spec), page.application, t))
       break;
     admitted = true;
-    pages_.admit(page);
     if (needs_frame) {
       if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
       ++(page.faulted != 0 ? record_.faulted_pages : record_.prefetched_pages);
       if (page.faulted != 0) s.evictions.returns(page.page, gpu_);
     }
-    auto const number = s.transitions.number_of(page.page);
-    s.transitions.admit(number);
-    t.run(number);
+    admit(page, t);
   }
+  return admitted;
+}
+
+void BatchWorker::admit(IncomingPage& page, DriverTurn& t) {
+  pages_.admit(page);
+  auto const number = t.s.transitions.number_of(page.page);
+  t.s.transitions.admit(number);
+  t.run(number);
+}
+
+bool BatchWorker::admit_local(DriverTurn& t) {
+  bool admitted = false;
+  pages_.each_to_pass([&](IncomingPage& page) {
+    if (page.stage != IncomingPage::Stage::ready || page.is_local == 0 || pages_.worked(page) > t.now) return;
+    admit(page, t);
+    admitted = true;
+  });
   return admitted;
 }
 

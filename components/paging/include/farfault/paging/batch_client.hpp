@@ -79,7 +79,9 @@ class BatchClient {
   void assign(Duration after, DriverTurn& t);
   void begin(BatchWorker& worker, DriverTurn& t);
   void end(BatchWorker& worker, DriverTurn& t);
-  // True: workers waited for each other's frames, and one has given pages back.
+  // Workers that wait for a frame, while all pages on their GPUs are in flight.
+  std::vector<BatchWorker*> stuck(DriverTurn const& t);
+  // True: such a worker goes on, or one has given pages back.
   bool end_deadlock(DriverTurn& t);
 
   Ring<std::uint32_t> interrupts_;  // GPUs whose buffers are to be read, by the driver's own numbers

@@ -76,6 +76,8 @@ class BatchWorker {
   // For evictions. keep_next(): the next page keeps its place.
   bool next_needs_frame(Time now) const;
   void keep_next(DriverTurn& t);
+  // Pages that need no frame are admitted before a page that waits for one. False: there is none.
+  bool admit_local(DriverTurn& t);
   // Pages that wait for a frame and are on one of the devices keep their places. Their accesses fault again,
   // or use them where they are. False: there is none.
   bool give_back(std::span<DeviceId const> devices, DriverTurn& t);
@@ -106,6 +108,7 @@ class BatchWorker {
   Duration remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const;
   // True if a page has received a frame or needs none.
   bool admit_pages(DriverTurn& t);
+  void admit(IncomingPage& page, DriverTurn& t);
   void page_mapped(IncomingPage& page, DriverTurn& t);
   void keep(IncomingPage& page, DriverTurn& t);
   PageFault fault_of(IncomingPage const& page, DriverTurn const& t) const;

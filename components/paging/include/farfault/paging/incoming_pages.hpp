@@ -102,6 +102,11 @@ class IncomingPages {
   bool all_mapped() const { return mapped_ == pages_.size(); }
   // End of the driver's work on the next page to be passed; Time{}: all are passed.
   Time next_worked() const { return passed_ < pages_.size() ? worked(pages_[passed_]) : Time{}; }
+  // End of the work on a block after this time; Time{}: none.
+  Time next_worked_after(Time now) const {
+    auto const next = std::ranges::upper_bound(blocks_, now, {}, &IncomingBlock::worked);
+    return next != blocks_.end() ? next->worked : Time{};
+  }
   bool only_prefetched_left() const {
     auto const first = pages_.begin() + static_cast<std::ptrdiff_t>(passed_);
     return std::none_of(first, pages_.end(), [](IncomingPage const& p) { return p.faulted != 0; });
