@@ -164,6 +164,32 @@ TEST_CASE("three changes and an access in every order lose no access and no writ
       }
 }
 
+// Pages 0 and 1 fill the memories of GPUs 0 and 1, which want each other's page; GPU 2 has a free frame.
+TEST_CASE("batches of several GPUs side by side, in every order, lose no access and no write, and end") {
+  std::uint64_t states = 0;
+  auto const search = [&](std::string const& replay, std::string const& decision,
+                          std::vector<Request> const& requests) {
+    CAPTURE(replay);
+    CAPTURE(decision);
+    Machine m({0, 1}, 1);
+    m.with_batches(replay);
+    m.spec.decide_by(PolicyChoice<PageDecision>(decision));
+    m.spec.batch_workers = kGpus;
+    m.spec.params.migrations = 4;
+    m.place_pages();
+    auto const r = Search(m.spec, requests).run();
+    check(r);
+    states += r.states;
+  };
+  for (auto const& replay : test::names_of_known<FaultReplay>()) {
+    if (!PolicyChoice<FaultReplay>(replay).facts().in_batches) continue;
+    search(replay, "migrate", {write(0, 1), write(1, 0)});
+    search(replay, "duplicate", {read(0, 1), write(1, 0)});
+    search(replay, "migrate", {write(1, 0), write(2, 0)});
+  }
+  MESSAGE(states << " states");
+}
+
 TEST_CASE("with caches kept coherent by software, moved and freed pages are flushed in every order") {
   for (bool const frees : {false, true}) {
     CAPTURE(frees);
