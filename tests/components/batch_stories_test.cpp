@@ -122,6 +122,20 @@ TEST_CASE("batches: a page that is evicted before it is written in place migrate
   CHECK(b.state().memory.frames(0).available() == 0);
 }
 
+TEST_CASE(
+    "batches: a page written in place overtakes a page that waits for its frame, and is evicted for it") {
+  // GPU 0's only frame has a copy of page 8.
+  Story const b(with_copies(machine(1, 1)), {{Time{100us}, 0, {{8}}}, {Time{300us}, 0, {{7}, {8, kWrite}}}});
+  CHECK(b.row(1).faulted_pages == 1);
+  CHECK(b.row(1).evicted_pages == 1);
+  CHECK(b.row(1).dropped_pages == 0);
+  // The driver's work, an unmapping, and a copy in each direction.
+  CHECK(b.row(1).ended == Time{300us} + 1ns + 10us + 5'002ns + 2 * 40'002ns);
+  CHECK(b.home(8) == kFirstCpu);
+  CHECK(b.has_copy(7, 0));
+  CHECK_FALSE(b.has_copy(8, 0));
+}
+
 TEST_CASE("batches: the page lifetime of each evicted unit and premature evictions are reported") {
   for (bool const copies : {false, true}) {
     CAPTURE(copies);

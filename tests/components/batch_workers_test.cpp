@@ -32,7 +32,7 @@ constexpr std::int64_t kBegins = 1, kWorkBegins = kBegins + 10'000, kUnmap = 5'0
 std::int64_t whole_ns(Time t) {
   return picoseconds(t) % 1000 == 0 ? picoseconds(t) / 1000 : -1;
 }
-// Of the rows, in order of their end.
+// GPU of each row, in order of the end of batches.
 std::vector<std::uint64_t> gpus(Story const& b) {
   std::vector<std::uint64_t> all;
   for (auto const& r : b.rows()) all.push_back(r.gpu);
@@ -250,7 +250,7 @@ TEST_CASE(
     CAPTURE(replay);
     auto spec = with_workers(2, machine(2, 1));
     spec.batch.replay.choose(replay);
-    // All pages but those of one full GPU, and a unit: no configuration with less CPU memory is accepted.
+    // The least that a configuration may have: all pages except one full GPU's, and a unit.
     spec.frames_of_cpu = kPages;
     Story const b(
         spec,

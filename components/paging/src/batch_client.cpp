@@ -83,7 +83,7 @@ void BatchClient::worked(DriverTurn& t) {
 
 void BatchClient::serve(DriverTurn& t) {
   t.s.programs.start_pages(t);
-  // What one worker frees, another one may have waited for.
+  // A worker may have waited for a page, a number or a frame that a later worker frees.
   bool const alone = serving() <= 1;
   for (bool more = true; more;) {
     more = false;

@@ -33,7 +33,7 @@
 
 namespace farfault {
 
-// What the driver keeps of a GPU between its batches.
+// State of a GPU between its batches.
 struct BatchesOfGpu {
   PageRecords<std::uint64_t> served_blocks;  // by block's first page: 1 if a page has arrived
   std::uint64_t replay_pending = 0;
