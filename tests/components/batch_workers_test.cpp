@@ -52,6 +52,18 @@ std::int64_t lock_wait(Story const& b) {
   return static_cast<std::int64_t>(b.state().work.lock_wait_ps() / 1000);
 }
 
+// Page 520, in the second VA block, is in frame 6 of the CPU.
+PagingDriverSpec with_next_block(PagingDriverSpec spec) {
+  static auto const table = [] {
+    auto t = pages_of_cpu();
+    t.map(520, physical(kFirstCpu, kPages << 12));
+    return t;
+  }();
+  spec.preloaded = &table;
+  spec.placed = in_use(std::vector<std::uint64_t>(spec.devices.gpus()), kPages + 1);
+  return spec;
+}
+
 // All pages are in one VA block, which the driver works on for 5 us per batch.
 PagingDriverSpec with_block_time(PagingDriverSpec spec) {
   spec.batch.block_time = 4us;
@@ -131,14 +143,7 @@ TEST_CASE("block locks: who wants a block first gets it, and no other block wait
   CHECK(ended(b) == Times{worked + kCopy, worked + 5'000 + kCopy});
   CHECK(lock_wait(b) == 4'000);
   // GPU 1's page is in the next block.
-  static auto const table = [] {
-    auto t = pages_of_cpu();
-    t.map(520, physical(kFirstCpu, kPages << 12));
-    return t;
-  }();
-  auto spec = with_workers(2, with_block_time(machine(2, 2)));
-  spec.preloaded = &table;
-  spec.placed = in_use({0, 0}, kPages + 1);
+  auto const spec = with_workers(2, with_block_time(with_next_block(machine(2, 2))));
   Story const apart(spec, {{Time{100us}, 0, {{7}}}, {Time{99us}, 1, {{520}}}});
   CHECK(ended(apart) == Times{worked + kCopy, worked + 1'000 + kCopy});
   CHECK(lock_wait(apart) == 0);
@@ -228,6 +233,24 @@ TEST_CASE("workers: a page in flight to one GPU moves to the next one after it h
   CHECK(b.state().memory.frames(0).available() == 1);
 }
 
+TEST_CASE("workers: a page that a higher-numbered worker maps at once is taken at the same time") {
+  auto spec = with_workers(2, with_copies(with_next_block(machine(2, 3))));
+  spec.batch.block_time = 50us;
+  // GPU 1 has a copy of page 520. It begins to write it in place, after page 8, before GPU 0's second batch
+  // wants it; but GPU 0 is the first to lock its block.
+  Story const b(spec, {{Time{100us}, 1, {{520}}},
+                       {Time{1000us}, 0, {{7}}},
+                       {Time{1050us}, 0, {{520, kWrite}}},
+                       {Time{1095us}, 1, {{8}, {520, kWrite}}}});
+  auto const first = 1'000'000 + kWorkBegins + 50'000 + kCopy;
+  auto const locked = first + 10'000 + 50'000;
+  CHECK(gpus(b) == std::vector<std::uint64_t>{1, 0, 1, 0});
+  CHECK(ended(b)[1] == first);
+  CHECK(ended(b)[2] == locked + 50'000);
+  CHECK(ended(b)[3] == locked + 50'000 + kUnmap + kCopy);
+  CHECK(b.home(520) == 0);
+}
+
 TEST_CASE("workers: a prefetched page that has gone to another GPU meanwhile stays there") {
   auto spec = with_workers(2, machine(2, 6));
   spec.batch.prefetch.choose("sequential");
@@ -277,6 +300,24 @@ TEST_CASE(
     });
     CHECK(is_answered == spec.batch.replay.facts().by_page);
   }
+}
+
+TEST_CASE("workers: no page is given back if a third GPU frees the frames") {
+  // GPU 0 waits for page 7 to go to GPU 1, which waits for page 8 to go to GPU 2.
+  Story const b(with_workers(3, machine(3, 1)), {{Time{100us}, 0, {{7}}},
+                                                 {Time{100us}, 1, {{8}}},
+                                                 {Time{500us}, 2, {{8}}},
+                                                 {Time{500us}, 1, {{7}}},
+                                                 {Time{500us}, 0, {{9}}}});
+  auto const worked = 500'000 + kWorkBegins;
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1, 2, 1, 0});
+  CHECK(ended(b)[2] == worked + kCopy);
+  CHECK(ended(b)[3] == worked + 2 * kCopy);
+  CHECK(ended(b)[4] == worked + 3 * kCopy);
+  for (auto const& r : b.rows()) CHECK(r.evicted_pages == 0);
+  CHECK(b.home(7) == 1);
+  CHECK(b.home(8) == 2);
+  CHECK(b.home(9) == 0);
 }
 
 TEST_CASE("workers: random faults of full GPUs on few pages are all served, whatever the workers wait for") {
