@@ -30,8 +30,7 @@ bool contains(Workers const& workers, BatchWorker const& worker) {
 bool awaits_others(BatchWorker const& worker, Workers const& stuck, DriverTurn& t) {
   auto const device = worker.device(t.spec);
   return std::ranges::any_of(t.s.transitions.pages(), [&](PageInFlight const& p) {
-    if (p.in_use == 0 || p.client == PagingClient::relocations || !t.s.memory.is_on(p.page(), device))
-      return false;
+    if (p.in_use == 0 || p.client == PagingClient::relocations || !t.holds_frame(p, device)) return false;
     if (p.client != PagingClient::batch || !p.awaits_consent()) return true;
     auto const& owner = t.s.batch.worker_of(p, t.spec);
     return owner.incoming().all()[p.tag].is_local != 0 || !contains(stuck, owner);

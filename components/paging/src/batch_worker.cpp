@@ -232,7 +232,8 @@ bool BatchWorker::give_back(std::span<DeviceId const> devices, DriverTurn& t) {
   bool some = false;
   pages_.each_to_pass([&](IncomingPage& page) {
     if (page.stage != IncomingPage::Stage::ready || page.is_local != 0) return;
-    if (std::ranges::none_of(devices, [&](DeviceId d) { return t.s.memory.is_on(page.page, d); })) return;
+    auto const& moving = t.s.transitions[t.s.transitions.number_of(page.page)];
+    if (std::ranges::none_of(devices, [&](DeviceId d) { return t.holds_frame(moving, d); })) return;
     keep(page, t);
     if (page.faulted != 0 && t.facts.replay.by_page) t.s.faults.answer(fault_of(page, t), {}, t);
     some = true;

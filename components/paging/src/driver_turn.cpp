@@ -14,6 +14,12 @@ void DriverTurn::copied(CopyDone const& m) {
   advance(m.tag);
 }
 
+bool DriverTurn::holds_frame(PageInFlight const& page, DeviceId device) const {
+  // While a page that may be coalesced is in flight, it is not in the table.
+  bool const is_left = page.from != kNoFrame && device_of(page.from) == device;
+  return is_left || s.memory.is_on(page.page(), device);
+}
+
 void DriverTurn::advance(std::uint32_t number) {
   auto const client = s.transitions[number].client;
   bool const of_batch = client == PagingClient::batch || client == PagingClient::evictions;

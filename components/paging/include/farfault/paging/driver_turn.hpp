@@ -50,6 +50,8 @@ struct DriverTurn {
   PageProgress run(std::uint32_t number, Duration after = {});
   // Begins a transition and takes its first steps.
   PageProgress begin(PageInFlight const& page, Duration after = {});
+  // The old frame of the page, which is in flight, or a copy is on the device.
+  bool holds_frame(PageInFlight const& page, DeviceId device) const;
   // A step or a copy is complete.
   void step_done(StepDone const& m);
   void copied(CopyDone const& m);
