@@ -339,6 +339,8 @@ TEST_CASE("workers: random faults of full GPUs on few pages are all served, what
     batch.block_time = static_cast<std::int64_t>(any(3)) * 10us;
     batch.least_stay = static_cast<std::int64_t>(any(2)) * 10us;
     spec.decide_by(PolicyChoice<PageDecision>(decisions[any(decisions.size())]));
+    // A page that may be coalesced is not in the driver's table while it is in flight.
+    spec.coalesces = !spec.makes_copies && any(2) == 0;
     spec.params.migrations = static_cast<std::uint32_t>((2U << unit) + 2 + any(8));
     spec.frames_of_cpu = kPages;
     spec.buffers = {{7, kPages}};

@@ -97,7 +97,8 @@ TransitionExecutor::Action TransitionExecutor::tell(PageInFlight& p, MoveStep st
 TransitionExecutor::Action TransitionExecutor::next(std::uint32_t number, DriverMemory& memory, Time now) {
   auto& p = pages_[number];
   auto const& row = row_of(p.transition);
-  FF_CHECK(p.step != 0 || p.page() == FrameAllocator::kUnownedPage ||
+  // A page that is restored is not in the table if it may be coalesced.
+  FF_CHECK(p.step != 0 || p.page() == FrameAllocator::kUnownedPage || p.transition == Transition::restore ||
                begins_in(p.transition, memory.state_of(p.page())),
            "a transition began in a state that it does not begin in");
   if (p.awaited == 0 && p.current() == PageStep::flush) p.unmapped = now;
