@@ -208,6 +208,15 @@ TEST_CASE("counters: pages of the CPU move, too; a clear names the GPU that coun
   CHECK(b.to_gpus[0]->records()[0].message.as<CounterRead>().gpu == 1);
   CHECK(b.driver.waiting_for() ==
         "1 pages in flight, 0 faults waiting, operations of 0 streams, 1 notifications of gpu1");
+  // Nothing to move: the clear follows at once.
+  keep(spec, {});
+  m.region = frame(1, 0);
+  CounterBench const clears(spec, {.notes = {{Time{100ns}, m}}});
+  CHECK(clears.times_of<CounterClear>(0) == Times{101});
+  auto const clear = clears.to_gpus[0]->records()[1].message.as<CounterClear>();
+  CHECK(clear.region == frame(1, 0));
+  CHECK(clear.gpu == 1);
+  CHECK(clear.requester == 0);
 }
 
 TEST_CASE("counters: with one transition number, a page begins when the one before it has ended") {
@@ -299,6 +308,7 @@ TEST_CASE("counters: a full GPU gets no page; each refusal is counted, and nothi
     spec.placed = &full;
     spec.in_batches = in_batches;
     spec.batch.replay.choose(in_batches ? "batch" : "each_fault");
+    spec.batch.eviction_unit = ByteSize{4096};
     CounterBench const b(spec, {.notes = {{Time{100ns}, note(2, frame(1, 0), 0b11)}}});
 
     CHECK(b.begun().empty());
@@ -314,6 +324,7 @@ TEST_CASE("counters: with batches, driver time is that of a page of a batch, and
   spec.in_batches = true;
   spec.batch.replay.choose("batch");
   spec.batch.page_time = 300ns;
+  spec.batch.eviction_unit = ByteSize{4096};
   CounterBench const b(spec, {.notes = {{Time{100ns}, note(2, frame(1, 0), 1)}},
                               .steps = acknowledged({{3, 0}, {11, 0}}),
                               .copied = {{Time{9us}, {0}}}});
@@ -323,6 +334,19 @@ TEST_CASE("counters: with batches, driver time is that of a page of a batch, and
   REQUIRE(s.evictions.residency(2, kPage) != nullptr);
   CHECK(s.evictions.residency(2, kPage)->dirty == 1);  // from another GPU
   CHECK(s.stats[0].migrations == 1);
+}
+
+TEST_CASE("counters: with batches, the transition numbers of one eviction unit stay free for evictions") {
+  auto spec = spec_of();
+  keep(spec, {0, 1, 2, 3, 4});
+  spec.in_batches = true;
+  spec.batch.replay.choose("batch");
+  spec.batch.page_time = 300ns;
+  spec.batch.eviction_unit = ByteSize{8192};
+  spec.params.migrations = 5;
+  CounterBench const b(spec, {.notes = {{Time{100ns}, note(2, frame(1, 0), 1)}}});
+  CHECK(b.begun() == Begun{{kPage, 401}, {kPage + 1, 701}, {kPage + 2, 1'001}});
+  CHECK(b.driver.state().transitions.free() == 2);
 }
 
 TEST_CASE("counters: the policy sees counted accesses once per page, and copies are mapped for the GPU") {

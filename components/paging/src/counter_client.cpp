@@ -111,7 +111,8 @@ CounterClient::Start CounterClient::begin(std::uint64_t page, PageTranslation co
   auto const& m = services_[gpu].served[services_[gpu].region];
   if (s.transitions.is_in_flight(page) || s.memory.frame_on(page, m.gpu, home) != kNoFrame)
     return Start::skipped;
-  if (s.transitions.free() == 0) return Start::stalled;
+  auto const kept = t.spec.in_batches ? s.evictions.pages_of_unit() : 0;  // for evictions
+  if (s.transitions.free() <= kept) return Start::stalled;
   auto const action = s.memory.decide_counted(page, home, m.gpu, m.count);
   if (action == PageAction::stay) return Start::skipped;
   PageInFlight p;

@@ -7,8 +7,8 @@
 //   further ones until the buffer is empty. The GPUs have services of their own, which take turns, page by
 //   page.
 // - Per region: the pages mapped in the accessed sub-regions, in order of their frames. A page that is in
-//   flight, or already on the GPU, is skipped. A page that moves, or is copied, needs a transition number and
-//   waits for one.
+//   flight, or already on the GPU, is skipped. A page that moves, or is copied, waits for a transition
+//   number; with batches, numbers for one eviction unit stay in reserve.
 // - Driver time per page that moves or is copied: driver.fault_latency; with batches, driver.batch.page_time.
 //   It queues with the driver's other work, and not with batches.
 // - A GPU without a free frame gets no page (migrations_refused). Nothing is evicted for counted pages.
