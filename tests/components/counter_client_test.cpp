@@ -338,7 +338,7 @@ TEST_CASE("counters: with batches, driver time is that of a page of a batch, and
 
 TEST_CASE("counters: with batches, the transition numbers of one eviction unit stay free for evictions") {
   auto spec = spec_of();
-  keep(spec, {0, 1, 2, 3, 4});
+  keep(spec, std::vector<std::uint64_t>{0, 1, 2, 3, 4});
   spec.in_batches = true;
   spec.batch.replay.choose("batch");
   spec.batch.page_time = 300ns;

@@ -2,9 +2,8 @@
 // Memory manager of the driver. A cluster has one per machine, or one for all (memory_scope.hpp).
 //
 // - Parts: the change of a page is a transition, a list of steps (page_transition.hpp), which one executor
-//   takes (transition_executor.hpp) for its clients: fault_client.hpp, program_client.hpp,
-//   relocation_client.hpp, batch_client.hpp, eviction_client.hpp, counter_client.hpp. This component forwards
-//   messages. Models: docs/model/paging.md.
+//   takes (transition_executor.hpp) for its clients (*_client.hpp). This component forwards messages. Models:
+//   docs/model/paging.md.
 // - Guarantees: the driver selects all frames, so that all IOMMUs agree. A frame is released only after every
 //   IOMMU has acknowledged that no access can reach it. A page takes part in one transition at a time;
 //   clients that want it wait until the transition has ended. Then, in this order: waiting faults, the oldest
