@@ -2,21 +2,13 @@
 // Batches of faults.
 //
 // - A GPU's GMMU interrupts the driver at the first entry of its fault buffer. An idle worker of the driver
-//   starts `batch.interrupt_time` later, reads up to `batch.faults` entries, merges entries of one page, and
-//   processes the faulted 2 MiB VA blocks in address order.
-// - `batch.workers` batches are served side by side, each by one worker (batch_worker.hpp). GPUs get the
-//   lowest-numbered idle worker in order of their interrupts. A GPU has one worker at a time.
-// - Driver time: `batch.time` before the first block; per block `block_time`, `page_time` per faulted page
-//   and `prefetched_page_time` per prefetched page, plus `first_touch_time` in the first batch of the block
-//   on this GPU. One worker works on a block at a time (block_locks.hpp).
-// - After a block is processed, its pages migrate in order. A page is admitted (page_transition.hpp) when no
-//   IOMMU and no GPU maps it and there is a frame on the GPU. Copies overlap at the copy engine. A page
-//   without contents arrives immediately. Prefetched pages arrive as read-only copies, if these exist.
-// - The batch ends when all its pages are mapped and all evictions are complete. The buffers of GPUs that
-//   have interrupted are read next, then this GPU's again; this GPU's first if its accesses are replayed when
-//   its buffer is empty. A buffer that is found empty interrupts at its next entry.
-// - Faults on pages that have become resident are duplicates. A page in flight for another worker is waited
-//   for.
+//   starts `batch.interrupt_time` later and reads up to `batch.faults` entries (batch_worker.hpp).
+// - `batch.workers` batches are served side by side, each by one worker. GPUs get the lowest-numbered idle
+//   worker in order of their interrupts. A GPU has one worker at a time, and a VA block, too
+//   (block_locks.hpp). A page in flight for another worker is waited for.
+// - After a batch, the buffers of GPUs that have interrupted are read, then this GPU's again; this GPU's
+//   first if its accesses are replayed when its buffer is empty. A buffer that is found empty interrupts at
+//   its next entry.
 // - Deadlock: each worker waits for a frame, and all pages on its GPU are in flight to the others' GPUs. Then
 //   the worker of the highest-numbered of these GPUs gives such pages back (batch_deadlocks.cpp).
 #pragma once

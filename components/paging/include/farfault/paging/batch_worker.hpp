@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One worker of the driver: it serves one batch of faults at a time, of one GPU (batch_client.hpp).
 //
-// - Planning, when all entries have arrived: the pages that migrate, with the prefetcher's additions, and the
-//   driver's work on each VA block.
-// - Progress, whenever a page or the time allows it: pages are unmapped and admitted in order, and units of
-//   a full GPU are evicted (eviction_client.hpp).
+// - Planning, when all entries have arrived: entries of one page are merged, the prefetcher adds pages, and
+//   the faulted 2 MiB VA blocks are processed in address order. Faults on resident pages are duplicates.
+// - Driver time: `batch.time` before the first block; per block `block_time`, `page_time` per faulted page
+//   and `prefetched_page_time` per prefetched page, plus `first_touch_time` in the first batch of the block
+//   on this GPU.
+// - After a block is processed, its pages migrate in order. A page is admitted (page_transition.hpp) when no
+//   IOMMU and no GPU maps it and there is a frame on the GPU. Copies overlap at the copy engine. A page
+//   without contents arrives immediately. Prefetched pages arrive as read-only copies, if these exist.
+// - Units of a full GPU are evicted meanwhile (eviction_client.hpp). The batch ends when all its pages are
+//   mapped and all evictions are complete.
 #pragma once
 
 #include <cstdint>
