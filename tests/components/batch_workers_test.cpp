@@ -359,6 +359,12 @@ TEST_CASE("workers: random faults of full GPUs on few pages are all served, what
     std::uint64_t homes = 0;
     for (std::uint64_t p = 7; p < 7 + kPages; ++p) homes += s.memory.home(p) ? 1 : 0;
     CHECK(homes == kPages);
+    for (std::uint32_t g = 0; g < gpus; ++g) {
+      std::uint64_t used = 0;
+      for (std::uint64_t p = 7; p < 7 + kPages; ++p)
+        used += s.memory.is_on(p, static_cast<DeviceId>(g)) ? 1 : 0;
+      CHECK(used + s.memory.frames(g).available() == spec.frames_per_gpu);
+    }
   }
 }
 
