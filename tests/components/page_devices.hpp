@@ -41,16 +41,22 @@ constexpr std::uint64_t iommu_of(std::uint64_t gpu) {
   return gpu == 0 ? 0 : 1;
 }
 
-// An access of a GPU, or an operation of a program.
+// An access of a GPU, an operation of a program, or a notification of a GPU's access counters about the frame
+// of a page.
 struct Request {
-  enum class Kind : std::uint8_t { read, write, allocate, free };
+  enum class Kind : std::uint8_t { read, write, allocate, free, count };
   Kind kind = Kind::read;
   std::uint8_t gpu = 0;
   std::uint8_t page = 0;  // 0 or 1
 
   bool is_access() const { return kind == Kind::read || kind == Kind::write; }
+  bool is_of_program() const { return kind == Kind::allocate || kind == Kind::free; }
   bool operator==(Request const&) const = default;
 };
+
+// Requests for a page on another device that the IOMMU answers with its frame, because the policy does not
+// decide them or lets the page stay: none; reads of a page without copies; all of them.
+enum class ServedRemotely : std::uint64_t { none, reads, all };
 
 // Every number has 64 bits: the state has no padding.
 class Devices {
@@ -84,7 +90,7 @@ class Devices {
     std::uint64_t iommu = 0, move = 0, page = 0, gpus = 0;  // GPUs that have not acknowledged
   };
 
-  explicit Devices(bool batches) : batches_(batches) {
+  Devices(bool batches, ServedRemotely served) : batches_(batches), served_(served) {
     for (auto& t : tlb) t.fill(kNoFrame);
     for (auto& t : tables) t.fill(kNoFrame);
   }
@@ -200,6 +206,8 @@ class Devices {
     if (known == kMoving) return raise(g, FaultKind::moving);
     if (known == kNoFrame) return raise(g, FaultKind::not_mapped);
     if (device_of(known & ~kReadOnly) == g && permits(known)) return use(g, known);
+    bool const reads = gpu.writes == 0 && !is_read_only(known);
+    if (served_ == ServedRemotely::all || (served_ == ServedRemotely::reads && reads)) return use(g, known);
     raise(g, FaultKind::remote);
   }
   void raise(std::uint64_t g, FaultKind kind) {
@@ -262,6 +270,7 @@ class Devices {
   }
 
   bool const batches_;
+  ServedRemotely const served_;
   std::array<std::uint64_t, (kGpus + 1) * kFrames> contents_{};
 };
 

@@ -9,6 +9,7 @@
 
 #include "choices.hpp"
 #include "page_machines.hpp"
+#include "policies.hpp"
 
 namespace page_interleavings_test {
 
@@ -188,6 +189,41 @@ TEST_CASE("batches of several GPUs side by side, in every order, lose no access 
     search(replay, "migrate", {write(1, 0), write(2, 0)});
   }
   MESSAGE(states << " states");
+}
+
+TEST_CASE("pages that counters move or copy lose no access and no write in any order, and end") {
+  auto const copies = test::chosen<PageDecision>("duplicate_after", {{"counts", "accesses"}});
+  using Requests = std::vector<Request>;
+  std::vector<Requests> const three{{count(2, 0), write(1, 0), read(0, 0)},
+                                    {count(2, 0), count(0, 0), write(2, 0)},
+                                    {count(2, 0), count(2, 1), read(2, 1)},
+                                    {count(1, 0), free_of(0), write(2, 0)}};
+  std::vector<Requests> const four{{count(2, 0), count(0, 0), write(1, 0), read(0, 0)},
+                                   {count(2, 0), count(1, 0), count(2, 1), write(0, 1)}};
+  for (bool const copied : {false, true}) {
+    for (std::string const replay : {"", "page", "batch"}) {
+      for (std::uint64_t const frames : {1U, 2U}) {
+        CAPTURE(copied);
+        CAPTURE(replay);
+        CAPTURE(frames);
+        Result sum;
+        auto all = three;
+        if (replay.empty()) all.insert(all.end(), four.begin(), four.end());
+        for (auto const& requests : all) {
+          bool const frees = std::ranges::find(requests, free_of(0)) != requests.end();
+          if (frees && copied) continue;  // refused
+          Machine m({0, 1}, frames);
+          if (!replay.empty()) m.with_batches(replay);
+          if (frees) m.with_program(0);
+          m.spec.decide_by(copied ? copies : PolicyChoice<PageDecision>("access_counters"));
+          m.place_pages();
+          sum.add(Search(m.spec, requests).run());
+        }
+        check(sum);
+        CHECK(sum.saw(copied ? Change::copy : Change::move));
+      }
+    }
+  }
 }
 
 TEST_CASE("with caches kept coherent by software, moved and freed pages are flushed in every order") {

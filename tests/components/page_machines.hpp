@@ -34,6 +34,7 @@ struct Machine {
     spec.frames_per_gpu = frames;
     spec.frames_of_cpu = kPages;
     spec.iommus = kIommus;
+    spec.iommu_of_gpu = {0, 1, 1};
     spec.decide_by(PolicyChoice<PageDecision>("migrate"));
     spec.application_of_space.assign(spaces, 0);
   }
@@ -50,7 +51,6 @@ struct Machine {
     batch.eviction_order = PolicyChoice<EvictionOrder>("lru");
     batch.eviction_unit = ByteSize{std::uint64_t{1} << kPageBits};
     spec.in_batches = true;
-    spec.iommu_of_gpu = {0, 1, 1};
     if (spec.spaces == 1)
       spec.buffers = {{kFirst, kPages}};
     else
@@ -98,6 +98,10 @@ inline Request read(std::uint64_t gpu, std::uint64_t page) {
 }
 inline Request write(std::uint64_t gpu, std::uint64_t page) {
   return {Request::Kind::write, static_cast<std::uint8_t>(gpu), static_cast<std::uint8_t>(page)};
+}
+// The GPU's access counters report the frame of the page.
+inline Request count(std::uint64_t gpu, std::uint64_t page) {
+  return {Request::Kind::count, static_cast<std::uint8_t>(gpu), static_cast<std::uint8_t>(page)};
 }
 inline Request free_of(std::uint64_t page) {
   return {Request::Kind::free, 0, static_cast<std::uint8_t>(page)};

@@ -26,7 +26,10 @@ inline constexpr std::uint64_t kChanges = 8;
 class World final : public DriverLinks {
  public:
   World(PagingDriverSpec const& with, std::vector<Request> requests)
-      : spec_(with), numbers_(with.spaces), requests_(std::move(requests)), devices_(with.in_batches) {
+      : spec_(with),
+        numbers_(with.spaces),
+        requests_(std::move(requests)),
+        devices_(with.in_batches, served_by(with)) {
     state_.memory = DriverMemory(spec_);
     state_.transitions = TransitionExecutor(spec_);
     state_.faults = FaultClient(spec_);
@@ -36,6 +39,7 @@ class World final : public DriverLinks {
       state_.batch = BatchClient(spec_);
       state_.evictions = EvictionClient(spec_);
     }
+    if (spec_.counts_accesses) state_.counters = CounterClient(spec_);
     for (std::uint64_t p = 0; p < kPages; ++p) {
       auto const home = state_.memory.home(numbers_.of(p));
       if (!home) continue;
@@ -47,7 +51,7 @@ class World final : public DriverLinks {
 
   void archive(Archive& a) {
     a(state_.memory, state_.faults, state_.programs, state_.relocations, state_.batch, state_.evictions,
-      devices_, state_.transitions);
+      state_.counters, devices_, state_.transitions);
   }
 
   // An event that may happen next. An acknowledgement that is not the last one of its step changes a counter
@@ -84,7 +88,8 @@ class World final : public DriverLinks {
     }
     for (std::uint64_t i = 0; i < requests_.size(); ++i) {
       auto const& r = requests_[i];
-      bool const busy = r.is_access() ? d.gpus[r.gpu].phase != Devices::idle : d.program_runs != 0;
+      bool const busy =
+          r.is_access() ? d.gpus[r.gpu].phase != Devices::idle : r.is_of_program() && d.program_runs != 0;
       if ((d.issued >> i & 1U) == 0 && !busy) add(K::issue, i);
     }
     for (std::uint64_t i = 0; i < kIommus; ++i) {
@@ -160,6 +165,7 @@ class World final : public DriverLinks {
     return std::ranges::all_of(devices_.gpus, rests) &&
            devices_.issued + 1 == std::uint64_t{1} << requests_.size() && devices_.program_runs == 0 &&
            state_.transitions.in_flight() == 0 && state_.faults.waiting() == 0 &&
+           state_.counters.waiting_for(spec_).empty() &&
            (!spec_.in_batches || state_.batch.waiting_for(spec_, state_).empty());
   }
   Devices& devices() { return devices_; }
@@ -239,7 +245,8 @@ class World final : public DriverLinks {
     if (!spec_.in_batches || std::ranges::count(queue, answer) < 2) queue.push_back(answer);
   }
   void to_gpu(std::uint32_t gpu, Packet const& m) override {
-    devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.as<FaultOrder>().kind));
+    if (m.is<FaultOrder>())
+      devices_.orders[gpu].push_back(static_cast<std::uint64_t>(m.as<FaultOrder>().kind));
   }
   void report(std::uint32_t, PageLifetimes const&) override {}
   void stall(std::uint32_t, GpuStall const&) override {}
@@ -252,10 +259,16 @@ class World final : public DriverLinks {
   }
 
  private:
+  // A policy that decides at counted accesses lets pages stay at requests; the others decide every request.
+  static ServedRemotely served_by(PagingDriverSpec const& spec) {
+    if (!spec.counts_accesses) return ServedRemotely::none;
+    return spec.makes_copies ? ServedRemotely::reads : ServedRemotely::all;
+  }
   template <class F>
   void turn(F&& f) {
     DriverTurn t{.spec = spec_, .facts = facts_, .s = state_, .out = *this, .now = Time{}};
     f(t);
+    if (spec_.counts_accesses) state_.counters.serve(t);
     for (auto const& touch : state_.records.first_touches()) {
       see(Change::first_touch);
       devices_.renew(numbers_.page(touch.page), touch.frame);
@@ -263,11 +276,20 @@ class World final : public DriverLinks {
   }
   void issue(Request const& op) {
     if (op.is_access()) return devices_.access(op);
+    if (op.kind == Request::Kind::count) return counted(op);
     devices_.program_runs = 1;
     auto const kind = op.kind == Request::Kind::allocate ? OperationKind::allocate : OperationKind::free;
     auto const first = numbers_.of(op.page) << kPageBits;
     turn([&](DriverTurn& t) {
       t.s.programs.begin_order({.first = first, .bytes = std::uint64_t{1} << kPageBits, .kind = kind}, t);
+    });
+  }
+  void counted(Request const& op) {
+    auto const home = state_.memory.home(numbers_.of(op.page));
+    if (!home) return;
+    turn([&](DriverTurn& t) {
+      t.s.counters.notified(
+          {.region = home->frame, .sub_regions = 1, .count = 256, .gpu = op.gpu, .counter = op.gpu}, t);
     });
   }
   void faulted(std::uint64_t gpu, Devices::Fault const& m) {
@@ -346,6 +368,10 @@ class World final : public DriverLinks {
     s.memory.size_changes().clear();
     s.stats = ByApplication<PagingDriverStats>(1);
     s.counts = {};
+    auto [services, turn, serving, counts_of_counters] = s.counters.members();
+    counts_of_counters = {};
+    turn = serving == 0 ? 0 : turn;
+    for (auto& service : services) make_canonical(service.buffer);
     s.work = DriverWork(1);
     make_canonical(std::get<0>(s.faults.members()));
     for (auto& r : std::get<1>(s.relocations.members()))

@@ -51,6 +51,16 @@ Application on_gpu0() {
   return a;
 }
 
+std::string transpose(std::string const& more) {
+  return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\n"
+         "workload.transpose.width = 256\nworkload.transpose.height = 512\n"
+         "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\n"
+         "memory.remote_touch = \"access_counters\"\ngpu.access_counters.threshold = 16\n"
+         "gpu.access_counters.granularity = \"64KiB\"\n" +
+         more;
+}
+
 std::uint64_t pages_on(ModelRun& run, DeviceId device) {
   std::uint64_t pages = 0;
   test::each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
@@ -117,14 +127,7 @@ TEST_CASE(
            {"batches", from_gpus + "driver.batch.replay = \"batch\"\ndriver.migrations = 64\n"
                                    "driver.batch.eviction_unit = \"16KiB\"\n"}}) {
     CAPTURE(c.name);
-    ModelRun run(
-        "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\n"
-        "workload.transpose.width = 256\nworkload.transpose.height = 512\n"
-        "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
-        "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\n"
-        "memory.remote_touch = \"access_counters\"\ngpu.access_counters.threshold = 16\n"
-        "gpu.access_counters.granularity = \"64KiB\"\n" +
-        c.settings);
+    ModelRun run(transpose(c.settings));
     Machine const machine(run.system());
     Violations found;
     for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{337'001})
@@ -143,6 +146,30 @@ TEST_CASE(
     for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
     for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
     CHECK(machine.driver->waiting_for().empty());
+  }
+}
+
+TEST_CASE("access counters: a checkpoint within a service is continued elsewhere with the same result") {
+  auto const text =
+      transpose("memory.placement = \"interleave\"\ndriver.counters.interrupt_time = \"1us\"\n");
+  ModelRun run(text);
+  Machine const machine(run.system());
+  std::vector<std::vector<std::byte>> saved;
+  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += 7us) {
+    auto const& driver = *machine.driver;
+    bool const serves = !driver.state().counters.waiting_for(driver.spec()).empty();
+    if (serves && saved.size() < 6) saved.push_back(run.engine().save());
+  }
+  CHECK(saved.size() == 6);
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    EngineOptions options;
+    options.threads = i % 2 == 0 ? 2 : 1;
+    options.merge_lanes = i % 2 != 0;
+    ModelRun other(text, options,
+                   i % 2 == 0 ? topologies::Granularity::split_gpu : topologies::Granularity::one);
+    other.engine().load({saved[i]});
+    other.run();
+    CHECK(other.engine().state_digest() == run.engine().state_digest());
   }
 }
 

@@ -85,6 +85,7 @@ CounterClient::Start CounterClient::serve_page(std::uint32_t gpu, DriverTurn& t)
   auto const& m = s.served[s.region];
   auto const regions = t.spec.counter_regions;
   auto const& memory = t.s.memory;
+  auto const page_bytes = std::uint64_t{1} << t.spec.page_bits;
   auto const pass = [&](std::uint64_t unit) { s.offset = (s.offset / unit + 1) * unit; };
   if (s.offset >= regions.bytes() ||
       offset_of(m.region) + s.offset >= memory.used_bytes(device_of(m.region))) {
@@ -96,12 +97,12 @@ CounterClient::Start CounterClient::serve_page(std::uint32_t gpu, DriverTurn& t)
     pass(std::uint64_t{1} << regions.sub_region_bits());
     return Start::skipped;
   }
-  auto const frame = (m.region + s.offset) & ~std::uint64_t{t.spec.page_bytes() - 1U};
+  auto const frame = (m.region + s.offset) & ~(page_bytes - 1);
   auto start = Start::skipped;
   if (auto const page = memory.owner_of(frame))
     if (auto const home = memory.home(*page); home && home->frame == frame)
       start = begin(*page, *home, gpu, t);
-  if (start != Start::stalled) pass(t.spec.page_bytes());
+  if (start != Start::stalled) pass(page_bytes);
   return start;
 }
 
@@ -141,7 +142,7 @@ CounterClient::Start CounterClient::begin(std::uint64_t page, PageTranslation co
   return Start::started;
 }
 
-// Pages that evictions may choose later are recorded as those of a batch.
+// Evictions may choose the page later, as a page of a batch.
 void CounterClient::changed(PageInFlight const& page, DriverTurn& t) const {
   if (!t.spec.in_batches || page.to == page.from) return;
   t.s.evictions.arrived(page, false, t);

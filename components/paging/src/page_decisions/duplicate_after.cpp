@@ -13,7 +13,7 @@ namespace farfault::page_decisions {
 namespace {
 
 // requests: translation requests of one GPU to read the page, at its IOMMU, from zero when the page was
-// unmapped. accesses: those of access counters, reads and writes alike, per region of memory.
+// unmapped. accesses: counts of access counters, reads and writes alike, per region of memory.
 enum class Counts : std::uint8_t { requests, accesses };
 
 class DuplicateAfter final : public PageDecision {
@@ -26,7 +26,7 @@ class DuplicateAfter final : public PageDecision {
           "counts", counts,
           {{"requests", Counts::requests, "translation requests of a GPU to read the page, at its IOMMU"},
            {"accesses", Counts::accesses, "accesses to its region, by gpu.access_counters"}},
-          "What is counted up to the first copy of a page",
+          "Events counted until the first copy of a page",
           "assumed; access counters do not distinguish reads and writes (NVIDIA, clc365.h)");
       t.count("after", after, {1, 1 << 30},
               "Requests of one GPU to read a page on another device that trigger its first copy. 1: as "
