@@ -12,6 +12,7 @@
 //   is in transfer (check_eviction_capacity() in topologies). Pages in flight for another worker: a page that
 //   is begun waits for no page that is not.
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "farfault/paging/paging_driver_state.hpp"
