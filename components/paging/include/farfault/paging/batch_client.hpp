@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of faults.
+// Batches of faults. Model: docs/model/batches.md.
 //
 // - A GPU's GMMU interrupts the driver at the first entry of its fault buffer. An idle worker of the driver
 //   starts `batch.interrupt_time` later and reads up to `batch.faults` entries (batch_worker.hpp).
