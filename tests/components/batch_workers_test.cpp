@@ -106,7 +106,7 @@ TEST_CASE("workers: the driver reports what each worker waits for") {
   s.evictions = EvictionClient(spec);
   CHECK(s.batch.waiting_for(spec, s).empty());
   auto const set = [&](std::size_t worker, BatchPhase to, std::uint64_t of) {
-    auto [interrupts, prefetch, workers, of_gpu] = s.batch.members();
+    auto [interrupts, prefetch, workers, of_gpu, done] = s.batch.members();
     auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[worker].members();
     phase = to;
     gpu = of;
@@ -166,7 +166,7 @@ struct Planned {
       gpu = all[i].gpu;
       begins = Time{all[i].begins * 1us};
       for (auto const& block : all[i].blocks) pages.end_block(block);
-      lock_blocks(workers, Time{now * 1us});
+      lock_blocks(workers, {}, Time{now * 1us});
     }
   }
   std::vector<Times> ends() const {
@@ -209,13 +209,29 @@ TEST_CASE("block locks: work that has begun keeps its time") {
     gpu = of;
     begins = Time{at * 1us};
     pages.end_block(block(512, 10));
-    lock_blocks(workers, now);
+    lock_blocks(workers, {}, now);
   };
   plan(0, 7, 10, Time{5us});
   plan(1, 2, 8, Time{11us});  // its buffer was read slowly
   CHECK(workers[0].work_ends() == Time{20us});
   CHECK(workers[1].work_ends() == Time{30us});
   CHECK(lock_wait(workers[1]) == 12us);
+}
+
+TEST_CASE("block locks: work of a batch that has ended keeps its time") {
+  std::vector<BatchWorker> workers(1);
+  auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[0].members();
+  phase = BatchPhase::serving;
+  begins = Time{95us};  // its buffer was read slowly, until 101 us
+  pages.end_block(block(512, 4));
+  pages.end_block(block(1024, 2));
+  std::vector<IncomingBlock> done{block(512, 10), block(1024, 1)};
+  done[0].worked = Time{100us};
+  done[1].worked = Time{105us};
+  lock_blocks(workers, done, Time{101us});
+  CHECK(pages.blocks()[0].worked == Time{104us});
+  CHECK(pages.blocks()[1].worked == Time{107us});
+  CHECK(lock_wait(workers[0]) == 6us);
 }
 
 TEST_CASE("block locks: work without a time needs no lock") {

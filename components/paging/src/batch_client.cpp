@@ -71,7 +71,7 @@ void BatchClient::begin(BatchWorker& worker, DriverTurn& t) {
     return assign({}, t);
   }
   worker.begin(t);
-  lock_blocks(workers_, t.now);
+  lock_blocks(workers_, done_, t.now);
   serve(t);
 }
 
@@ -99,7 +99,17 @@ void BatchClient::serve(DriverTurn& t) {
   }
 }
 
+void BatchClient::record_work(BatchWorker const& ended, DriverTurn const& t) {
+  auto earliest = Time::max();  // begin of a further plan
+  for (auto const& w : workers_)
+    if (w.is_reading()) earliest = std::min(earliest, w.record().began + t.spec.batch.time);
+  for (auto const& block : ended.incoming().blocks())
+    if (block.takes != Duration::zero()) done_.push_back(block);
+  std::erase_if(done_, [&](IncomingBlock const& block) { return block.worked <= earliest; });
+}
+
 void BatchClient::end(BatchWorker& worker, DriverTurn& t) {
+  if (workers_.size() > 1) record_work(worker, t);
   worker.end(t);
   // If accesses are replayed only when the buffer is empty, this GPU's buffer is read until then, so that no
   // other GPU's batch takes its pages earlier.

@@ -31,25 +31,30 @@ Batch batch_of(BatchWorker& worker, Time now) {
   return batch;
 }
 
-// The first time at which no other batch's planned work on the block overlaps.
-Time begin_of_next(Batch const& batch, std::vector<Batch> const& all) {
+// The first time at which no other batch's planned or completed work on the block overlaps.
+Time begin_of_next(Batch const& batch, std::vector<Batch> const& all,
+                   std::vector<IncomingBlock> const& done) {
   auto const& block = (*batch.blocks)[batch.planned];
   auto begins = batch.wants;
-  for (bool moved = true; moved;) {
+  bool moved = true;
+  auto const pass = [&](IncomingBlock const& held) {
+    if (begins >= held.worked || held.begins() >= begins + block.takes) return;
+    begins = held.worked;
+    moved = true;
+  };
+  while (moved) {
     moved = false;
-    for (auto const& other : all) {
-      auto const* held = &other != &batch ? other.planned_work_on(block.first) : nullptr;
-      if (held == nullptr || begins >= held->worked || held->begins() >= begins + block.takes) continue;
-      begins = held->worked;
-      moved = true;
-    }
+    for (auto const& held : done)
+      if (held.first == block.first) pass(held);
+    for (auto const& other : all)
+      if (auto const* held = &other != &batch ? other.planned_work_on(block.first) : nullptr) pass(*held);
   }
   return begins;
 }
 
 }  // namespace
 
-void lock_blocks(std::vector<BatchWorker>& workers, Time now) {
+void lock_blocks(std::vector<BatchWorker>& workers, std::vector<IncomingBlock> const& done, Time now) {
   std::vector<Batch> batches;
   for (auto& w : workers)
     if (w.is_serving()) batches.push_back(batch_of(w, now));
@@ -61,7 +66,7 @@ void lock_blocks(std::vector<BatchWorker>& workers, Time now) {
     auto const next = std::ranges::min_element(batches, before);
     if (next == batches.end() || !next->has_next()) return;
     auto& block = (*next->blocks)[next->planned];
-    block.worked = begin_of_next(*next, batches) + block.takes;
+    block.worked = begin_of_next(*next, batches, done) + block.takes;
     next->wants = block.worked;
     ++next->planned;
   }

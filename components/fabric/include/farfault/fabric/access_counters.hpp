@@ -6,8 +6,8 @@
 //   (paging/counter_client.hpp).
 // - count(): returns the notification of a region whose count has reached the threshold. A region notifies
 //   once; it notifies again after clear() and as many accesses. Counts saturate.
-// - Notification buffer: a notification that finds it full is dropped, and its region is not reported until
-//   it is cleared. read() frees entries.
+// - Notification buffer: a notification that finds it full is dropped, and its region is not reported any
+//   more, because the driver clears only the regions that it has served. read() frees entries.
 // - Counters are unlimited: one per region and peer that was ever accessed. The number of counters in
 //   hardware is not public.
 // - Source: NVIDIA's open driver, uvm_gpu_access_counters.c. Hardware: NVIDIA Volta to Blackwell. Its entry

@@ -63,7 +63,7 @@ class BatchClient {
   // For the deadlock report; empty if all workers are idle.
   std::string waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const;
 
-  auto members() { return std::tie(interrupts_, prefetch_, workers_, of_gpu_); }
+  auto members() { return std::tie(interrupts_, prefetch_, workers_, of_gpu_, done_); }
 
  private:
   std::size_t serving() const;
@@ -71,6 +71,9 @@ class BatchClient {
   void assign(Duration after, DriverTurn& t);
   void begin(BatchWorker& worker, DriverTurn& t);
   void end(BatchWorker& worker, DriverTurn& t);
+  // Records the work of a batch that ends, as far as the plan of a batch whose buffer is being read may
+  // overlap it.
+  void record_work(BatchWorker const& ended, DriverTurn const& t);
   // Workers that wait for a frame, while all pages on their GPUs are in flight.
   std::vector<BatchWorker*> stuck(DriverTurn const& t);
   // True: such a worker goes on, or one has given pages back.
@@ -80,6 +83,7 @@ class BatchClient {
   Policy<Prefetcher> prefetch_;
   std::vector<BatchWorker> workers_;
   std::vector<BatchesOfGpu> of_gpu_;
+  std::vector<IncomingBlock> done_;  // in order of the ends of their batches
 };
 
 }  // namespace farfault

@@ -17,8 +17,9 @@
 
 namespace farfault {
 
-// Sets the end of the work on every block of the batches that are served, except work that has begun.
-void lock_blocks(std::vector<BatchWorker>& workers, Time now);
+// Sets the end of the work on every block of the batches that are served, except work that has begun. `done`:
+// work of batches that have ended.
+void lock_blocks(std::vector<BatchWorker>& workers, std::vector<IncomingBlock> const& done, Time now);
 
 // Time that the worker of a planned batch waits for locks.
 Duration lock_wait(BatchWorker const& worker);
