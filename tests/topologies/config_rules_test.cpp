@@ -320,6 +320,52 @@ TEST_CASE("a violated rule on a policy's parameter is reported with the place of
             .starts_with("f:"));
 }
 
+TEST_CASE("a policy that counts requests at the IOMMU is refused if walks end in the GPUs") {
+  auto const after = [](int requests) {
+    return "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.migrate.after = " +
+           std::to_string(requests) + "\n";
+  };
+  auto const base = after(3);
+  auto const on_gpu = base + "memory.fault_path = \"gpu\"\n";
+  CHECK(
+      refusal(on_gpu) ==
+      "f:2: memory.remote_touch = migrate: its parameters count translation requests at the IOMMU, but with "
+      "memory.fault_path = gpu and gpu.router.policy = distributed walks of a GPU's own table send none; let "
+      "it "
+      "decide at the first request, use memory.fault_path = iommu, or use gpu.router.policy = centralized");
+  CHECK(refusal(on_gpu + "gpu.router.policy = \"oracle\"\n") != "accepted");
+  CHECK(refusal(on_gpu + "gpu.router.policy = \"centralized\"\n") == "accepted");
+  CHECK(refusal(after(1) + "memory.fault_path = \"gpu\"\n") == "accepted");
+  CHECK(refusal(base) == "accepted");
+}
+
+TEST_CASE("parameters of the IOMMU's walks have no effect if no GPU sends it a request") {
+  std::string const walks = "iommu.walkers = 4\niommu.latency = 2\niommu.tlb_entries = 32\n";
+  std::string const migrates = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n";
+  auto const on_gpu = migrates + "memory.fault_path = \"gpu\"\n" + walks;
+  CHECK(unused(on_gpu) == std::vector<std::string>{"iommu.latency", "iommu.tlb_entries", "iommu.walkers"});
+  CHECK(unused(on_gpu + "gpu.router.policy = \"oracle\"\n").empty());
+  CHECK(unused(migrates + walks).empty());
+  // Without faults, the fault path has no effect.
+  CHECK(unused("memory.fault_path = \"gpu\"\n" + walks) == std::vector<std::string>{"memory.fault_path"});
+  CHECK(unused(on_gpu + "iommu.clock = \"2GHz\"\n").size() == 3);
+}
+
+TEST_CASE("pages elsewhere are mapped remotely from the start only if no policy decides at their faults") {
+  auto const of = [](std::string const& toml) {
+    Config config(find_preset);
+    config.read_text(toml, "f");
+    MachineConfig machine;
+    machine.bind(config);
+    return std::pair{machine.gpus_end_walks(), machine.maps_remotely_at_start()};
+  };
+  std::string const touch = "memory.placement = \"first_touch\"\n", gpu = "memory.fault_path = \"gpu\"\n";
+  CHECK(of(touch) == std::pair{false, false});
+  CHECK(of(touch + gpu) == std::pair{true, true});
+  CHECK(of(touch + gpu + "memory.remote_touch = \"migrate\"\n") == std::pair{true, false});
+  CHECK(of("memory.placement = \"cpu\"\n" + gpu) == std::pair{false, false});
+}
+
 TEST_CASE("pages moved within a memory are faults meanwhile, with and without migration") {
   auto const of = [](std::string const& toml) {
     Config config(find_preset);

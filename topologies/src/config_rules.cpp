@@ -170,6 +170,14 @@ void MachineConfig::check_fault_path(Config& config) const {
     config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
                                            ": GPUs record faults for the driver, but with "
                                            "memory.first_touch_by = iommu the IOMMU maps pages itself");
+  if (gpus_end_walks() && memory.remote_touch.facts().counts_requests && router.policy.facts().walks)
+    config.refuse(
+        "memory.remote_touch",
+        "memory.remote_touch = " + memory.remote_touch.name() +
+            ": its parameters count translation requests at the IOMMU, but with memory.fault_path = " +
+            memory.fault_path.name() + " and gpu.router.policy = " + router.policy.name() +
+            " walks of a GPU's own table send none; let it decide at the first request, use "
+            "memory.fault_path = iommu, or use gpu.router.policy = centralized");
 }
 
 // The driver knows the holders of copies only from their own faults.

@@ -101,16 +101,20 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     auto const access = page.writes != 0 ? Access::write : Access::read;
     auto const action = home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote)
                              : PageAction::move_here;
-    if (is_skipped(page, home, action, t)) {
+    bool const is_here = s.memory.is_on(page.page, device(t.spec));  // it may have been evicted since
+    bool const is_remote = maps_remotely(page, home && action == PageAction::stay && !is_here, t);
+    if (!is_remote && is_skipped(page, home, action, t)) {
       pages_.set_local(page, false);
-      if (home && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
+      bool const answers = home && (is_here || !t.spec.gpus_end_walks);
+      if (answers && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
       page_mapped(page, t);
       continue;
     }
-    pages_.set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
+    pages_.set_local(page, is_here || is_remote);
     PageInFlight p;
     p.request = fault_of(page, t);
-    p.transition = transition_to(goal_of(action), s.memory.state_of(page.page));
+    p.transition = is_remote ? Transition::map_remotely
+                             : transition_to(goal_of(action), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
     p.tag = number;
     p.consents = 1;
@@ -126,6 +130,10 @@ void BatchWorker::begin_pages(DriverTurn& t) {
                            : Duration::zero();
     t.begin(p, stays);
   }
+}
+
+bool BatchWorker::maps_remotely(IncomingPage const& page, bool stays, DriverTurn const& t) const {
+  return stays && t.spec.gpus_end_walks && page.faulted != 0;
 }
 
 bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home,

@@ -6,7 +6,14 @@
 namespace farfault {
 
 void FaultClient::serve(PageFault const& m, DriverTurn& t) {
-  if (!handle(m, true, t)) waiting_.push(m);
+  auto fault = m;
+  if (t.spec.gpus_end_walks) fault.kind = cause_of(m.page, t);
+  if (!handle(fault, true, t)) waiting_.push(fault);
+}
+
+FaultKind FaultClient::cause_of(std::uint64_t page, DriverTurn const& t) {
+  if (t.s.transitions.is_in_flight(page)) return FaultKind::moving;
+  return t.s.memory.home(page) ? FaultKind::remote : FaultKind::not_mapped;
 }
 
 void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
@@ -37,7 +44,8 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
   } else if (action != PageAction::stay) {
     if (!bring(m, *home, goal_of(action), t)) return false;
   } else {
-    answer(m, work(m.kind, Duration::zero(), t), t);
+    bool const maps_remotely = t.spec.gpus_end_walks && !s.memory.is_on(m.page, m.gpu);
+    answer(m, work(m.kind, maps_remotely ? t.spec.params.fault_latency : Duration::zero(), t), t);
   }
   ++s.stats[m.application].page_faults;
   return true;

@@ -62,7 +62,8 @@ void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Reque
                    std::uint32_t own_entry, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
-  if (to.found_by == FoundBy::settled) learn(page, to.to, requester.gpu, s);
+  bool const is_held = to.found_by == FoundBy::settled || (spec().gpus_end_walks && to.to.frame != kNoFrame);
+  if (is_held) learn(page, to.to, requester.gpu, s);
   s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
   auto p = Packet::of(Replay{
       .page = page, .frame = to.to.frame, .entry = own_entry, .size = to.to.size, .found_by = to.found_by});

@@ -13,6 +13,9 @@
 //   remotely.
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
+// - If walks end in the GPUs (translation/fault_path.hpp), the cause of a fault is the state of the page when
+//   the fault arrives, and a GPU that is to access the page on another device maps it there: the answer
+//   writes its table, after `fault_latency`.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +41,8 @@ class FaultClient {
   auto members() { return std::tie(waiting_); }
 
  private:
+  // Cause of a fault, which a GPU does not know.
+  static FaultKind cause_of(std::uint64_t page, DriverTurn const& t);
   // False: the fault must wait.
   bool handle(PageFault const& m, bool may_move, DriverTurn& t) const;
   bool touch_first(PageFault const& m, DriverTurn& t) const;

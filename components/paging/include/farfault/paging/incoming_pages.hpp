@@ -3,7 +3,7 @@
 //
 // - A page is planned, then begun (its transition has a number), then passed (it has a frame or needs none),
 //   then mapped. Pages are begun and passed in order, and mapped in any order.
-// - A local page or its copy is on the GPU already: it needs no frame.
+// - A local page or its copy is on the GPU already, or the GPU maps it remotely: it needs no frame.
 #pragma once
 
 #include <algorithm>

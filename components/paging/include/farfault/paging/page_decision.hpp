@@ -25,6 +25,7 @@
 namespace farfault {
 
 // stay: the page stays on its device, and the access is served there; not for a write to a page with copies.
+// At a fault of a GPU with remote mappings (translation/fault_path.hpp), the GPU maps the page there.
 // move_here: the page moves to the requester, and its copies are dropped; needs Facts::moves_pages.
 // copy_here: the requester gets a read-only copy; for reads, needs Facts::makes_copies.
 enum class PageAction : std::uint8_t { stay, move_here, copy_here };
@@ -37,6 +38,7 @@ enum class PageAction : std::uint8_t { stay, move_here, copy_here };
 //   fault            fault on a mapped page that the requester may not access: the page is on another device,
 //                    or the access is a write and the page has copies; also for each page that a batch
 //                    prefetches, as a read
+// A request of a GPU whose walks end in the GPU is one only if the router sends it to the IOMMU.
 // At the driver, once per attempt to serve the page:
 //   counted          the requester's counted accesses to a region of the owner's memory have reached the
 //                    threshold (gpu.access_counters), and some were to the page's part of it; for a mapped
@@ -86,6 +88,9 @@ class PageDecision {
     Needed<bool> moves_pages;  // pages may migrate
     bool makes_copies = false;
     PageEvents events = {};
+    // Its decisions depend on the number of requests for a page at an IOMMU. A GPU must not hold remote
+    // mappings then (translation/fault_path.hpp), because they answer the next requests.
+    bool counts_requests = false;
   };
   static PolicyList<PageDecision> known();
 
