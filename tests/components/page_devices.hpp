@@ -97,13 +97,13 @@ class Devices {
   Devices(bool batches, bool ends_walks, ServedRemotely served)
       : batches_(batches), ends_walks_(ends_walks), served_(served) {
     for (auto& t : tlb) t.fill(kNoFrame);
-    for (auto& t : entries) t.fill(kNoFrame);
+    for (auto& t : page_tables) t.fill(kNoFrame);
     for (auto& t : tables) t.fill(kNoFrame);
   }
 
   void archive(Archive& a) {
-    a(gpus, tlb, entries, tables, holders, buffers, interrupted, to_iommus, orders, steps_done, faults, notes,
-      copying, draining, contents_, issued, program_runs);
+    a(gpus, tlb, page_tables, tables, holders, buffers, interrupted, to_iommus, orders, steps_done, faults,
+      notes, copying, draining, contents_, issued, program_runs);
   }
 
   std::uint64_t& contents(PhysAddr frame) {
@@ -143,7 +143,7 @@ class Devices {
   }
   void drain(std::size_t index, std::uint64_t g) {
     auto& d = draining[index];
-    tlb[g][d.page] = entries[g][d.page] = kNoFrame;
+    tlb[g][d.page] = page_tables[g][d.page] = kNoFrame;
     d.gpus &= ~(std::uint64_t{1} << g);
     if (d.gpus != 0) return;
     acknowledge(d.iommu, d.move);
@@ -177,8 +177,8 @@ class Devices {
 
   std::array<Gpu, kGpus> gpus{};
   std::array<std::array<std::uint64_t, kPages>, kGpus> tlb{};
-  std::array<std::array<std::uint64_t, kPages>, kGpus> entries{};    // page tables of GPUs
-  std::array<std::array<std::uint64_t, kPages>, kIommus> holders{};  // GPUs, one bit each
+  std::array<std::array<std::uint64_t, kPages>, kGpus> page_tables{};  // page tables of GPUs
+  std::array<std::array<std::uint64_t, kPages>, kIommus> holders{};    // GPUs, one bit each
   std::array<std::array<std::uint64_t, kPages>, kIommus> tables{};
   std::array<std::vector<Entry>, kGpus> buffers;  // of faults, with batches
   std::array<std::uint64_t, kGpus> interrupted{};
@@ -213,7 +213,7 @@ class Devices {
     auto const own = tlb[g][gpu.page];
     if (own != kNoFrame && permits(own)) return use(g, own);
     if (ends_walks_) {
-      auto const entry = entries[g][gpu.page];
+      auto const entry = page_tables[g][gpu.page];
       return entry != kNoFrame && permits(entry) ? use(g, entry) : raise(g, FaultKind::not_mapped);
     }
     auto const known = tables[iommu_of(g)][gpu.page];
@@ -237,11 +237,11 @@ class Devices {
     notes[g].push_back({what, e.page, e.writes, entries});
   }
   void write_entry(std::uint64_t g, std::uint64_t page, PhysAddr frame) {
-    if (ends_walks_) entries[g][page] = frame;
+    if (ends_walks_) page_tables[g][page] = frame;
   }
   void hold(std::uint64_t i, std::uint64_t g, std::uint64_t page, PhysAddr frame) {
     if (!ends_walks_) return;
-    entries[g][page] = frame;
+    page_tables[g][page] = frame;
     if (!forgets_holders) holders[i][page] |= std::uint64_t{1} << g;
   }
   void acknowledge(std::uint64_t iommu, std::uint64_t move) { steps_done[iommu].push_back(move); }

@@ -46,7 +46,7 @@ class World final : public DriverLinks {
       devices_.contents(home->frame) = p + 1;
       for (auto& t : devices_.tables) t[p] = home->frame;
       if (auto const device = device_of(home->frame); spec_.gpus_end_walks && device < kGpus)
-        devices_.entries[device][p] = home->frame;
+        devices_.page_tables[device][p] = home->frame;
     }
     make_canonical();
   }
@@ -209,7 +209,7 @@ class World final : public DriverLinks {
     };
     for (std::uint64_t g = 0; g < kGpus; ++g) {
       for (std::uint64_t p = 0; p < kPages; ++p)
-        for (auto const frame : {devices_.tlb[g][p], devices_.entries[g][p]})
+        for (auto const frame : {devices_.tlb[g][p], devices_.page_tables[g][p]})
           if (frame != kNoFrame) check(frame, numbers_.of(p));
       if (devices_.gpus[g].phase == Devices::using_frame)
         check(devices_.gpus[g].frame, numbers_.of(devices_.gpus[g].page));

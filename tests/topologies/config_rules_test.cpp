@@ -226,11 +226,11 @@ TEST_CASE(
       for (auto const& condition : p.only_when) {
         for (auto const& name : condition.settings()) CHECK(config.find_bound(name) != nullptr);
         settings += static_cast<int>(condition.settings().size());
-        // False for this machine, all but two.
+        // False for this machine, all but three.
         for (auto const& fact : condition.facts())
           if (fact == facts::kBuffersAreChosen.text)
             CHECK(config.find_bound(key) != nullptr);
-          else if (fact != facts::kPcieLinks.text)
+          else if (fact != facts::kPcieLinks.text && fact != facts::kIommuRequests.text)
             CHECK(config.find_bound(key) == nullptr);
         facts += static_cast<int>(condition.facts().size());
         for (auto const& [name, value] : condition.sibling_values())
@@ -340,15 +340,20 @@ TEST_CASE("a policy that counts requests at the IOMMU is refused if walks end in
 }
 
 TEST_CASE("parameters of the IOMMU's walks have no effect if no GPU sends it a request") {
-  std::string const walks = "iommu.walkers = 4\niommu.latency = 2\niommu.tlb_entries = 32\n";
+  std::string const walks = "iommu.walkers = 4\niommu.latency = 2\niommu.tlb_entries = 0\n";
   std::string const migrates = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n";
   auto const on_gpu = migrates + "memory.fault_path = \"gpu\"\n" + walks;
-  CHECK(unused(on_gpu) == std::vector<std::string>{"iommu.latency", "iommu.tlb_entries", "iommu.walkers"});
+  auto const why = std::string("only with ") + std::string(facts::kIommuRequests.text);
+  CHECK(unused(on_gpu) == std::vector<std::string>{"iommu.walkers (f:4; " + why + ")",
+                                                   "iommu.tlb_entries (f:6; " + why + ")",
+                                                   "iommu.latency (f:5; " + why + ")"});
   CHECK(unused(on_gpu + "gpu.router.policy = \"oracle\"\n").empty());
   CHECK(unused(migrates + walks).empty());
-  // Without faults, the fault path has no effect.
-  CHECK(unused("memory.fault_path = \"gpu\"\n" + walks) == std::vector<std::string>{"memory.fault_path"});
   CHECK(unused(on_gpu + "iommu.clock = \"2GHz\"\n").size() == 3);
+  // Without faults, the fault path has no effect, and walks continue at the IOMMU.
+  CHECK(unused("memory.fault_path = \"gpu\"\n" + walks).size() == 1);
+  // A parameter without effect violates no rule.
+  CHECK(refusal(on_gpu + "iommu.tlb_ways = 3\n") == "accepted");
 }
 
 TEST_CASE("pages elsewhere are mapped remotely from the start only if no policy decides at their faults") {

@@ -267,10 +267,13 @@ void Assembly::build_cpus() {
     auto& instance = *cpu.instance;
     if (cpu.number == 0) add_host_and_driver(instance);
     IommuSpec iommu;
-    iommu.params = config_.iommu;
+    if (config_.asks_iommu())
+      iommu.params = config_.iommu;
+    else
+      iommu.params.clock = config_.iommu.clock;  // the others have no effect, and were not checked
     iommu.applications = applications_.names();
     iommu.index = static_cast<std::uint16_t>(cpu.number);
-    iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
+    iommu.memory_port = cpu.slice_clients.add(1, iommu.params.walkers);
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &instance.memory->iommu_table();

@@ -305,9 +305,11 @@ void MachineConfig::check(Config& config) const {
                {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
             scalar_cache.tlb);
-  if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
+  if (asks_iommu() && iommu.tlb_entries != 0)
+    rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
   if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
-  if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
+  if (asks_iommu() && iommu.walk_latency == 0)
+    rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
   rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
   rules.cache("gpu.scalar_cache", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
               scalar_cache.replacement);
