@@ -109,7 +109,7 @@ struct RemoteBatch : Bench {
     join(driver.placed, mapped->in_port);
     moves = sinks(driver.move, 1)[0];
     sinks(driver.copy, 2);
-    orders = sinks(driver.to_gpus, 2);
+    orders = sinks(driver.to_gpus, 1)[0];
     run();
   }
   static PagingDriverSpec spec_of(std::string const& replay, std::string_view policy, bool ends) {
@@ -119,10 +119,11 @@ struct RemoteBatch : Bench {
       return t;
     }();
     auto spec = batch_bench::spec_of(replay, "serialized", 100);
-    spec.placed = in_use({1, 0}, 0);
+    static std::vector<PlacedPage> const placed{{7, 0, 0}};
+    spec.placed = &placed;
     spec.preloaded = &table;
     spec.devices = NodeDevices(2);
-    spec.iommu_of_gpu = {0, 1};
+    spec.iommu_of_gpu = {0, 0};
     spec.gpus_end_walks = ends;
     spec.decide_by(PolicyChoice<PageDecision>(policy));
     return spec;
@@ -132,7 +133,7 @@ struct RemoteBatch : Bench {
   PagingDriver& driver;
   Sink<PageMapped>* mapped;
   Sink<PageMove>* moves;
-  std::vector<Sink<Packet>*> orders;
+  Sink<Packet>* orders;
 };
 
 // From the read of the buffer, at 100 ns.
@@ -150,8 +151,8 @@ TEST_CASE("batches: a page that stays is mapped remotely when its block is done,
   CHECK(m.frame == physical(0, 0));
   CHECK(m.gpu == 1);
   CHECK(b.mapped->count() == 0);
-  CHECK(b.orders[1]->nanoseconds() == Times{101, 60'001, 60'001});
-  CHECK(b.orders[1]->records()[1].message.as<FaultOrder>().kind == FaultOrderKind::flush_replay);
+  CHECK(b.orders->nanoseconds() == Times{101, 60'001, 60'001});
+  CHECK(b.orders->records()[1].message.as<FaultOrder>().kind == FaultOrderKind::flush_replay);
   CHECK(b.batch().ended == Time{60us});
   CHECK(b.batch().duplicates == 0);
   CHECK(b.batch().faulted_pages == 0);  // none migrated

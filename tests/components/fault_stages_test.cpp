@@ -10,7 +10,6 @@
 #include "farfault/translation/gmmu.hpp"
 #include "farfault/translation/iommu.hpp"
 #include "memory_mock.hpp"
-#include "placed_pages.hpp"
 
 namespace fault_stages_test {
 
@@ -21,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
 constexpr std::uint64_t kUnmappedPage = kPage + 1;
-constexpr PhysAddr kFrame = physical(1, 5 << 12);
+constexpr PhysAddr kFrame = physical(1, 0);
 
 // Latencies in nanoseconds: of a cycle; of a walk, four reads of an entry; between GMMU and IOMMU, from GMMU
 // to driver and back, between IOMMU and driver; and the driver's work.
@@ -148,7 +147,8 @@ struct FaultBench : Bench {
     PagingDriverSpec spec;
     spec.preloaded = &tables(false);
     spec.devices = NodeDevices(2);
-    spec.placed = in_use({1, 6}, 0);
+    static std::vector<PlacedPage> const placed{{kPage + 2, 0, 0}, {kPage, 1, 0}};
+    spec.placed = &placed;
     spec.frames_per_gpu = 100;
     spec.params.fault_latency = kWork * 1ns;
     spec.gpus_end_walks = path.by_gpu;
