@@ -110,9 +110,10 @@ TEST_CASE("GMMU that ends walks: a write to a read-only mapping is a fault, a re
 
 TEST_CASE("GMMU that ends walks: an invalidated remote mapping faults again") {
   auto const table = with_remote(remote_frame(kOther));
-  GmmuBench b(ending(table), {{Time{100ns}, read(kOther, 1)}, {Time{2000ns}, read(kOther, 2)}}, 10ns, 1000ns,
-              {{Time{1000ns}, {kOther, remote_frame(kOther), 5, MoveStep::unmap, 0, 0, {}}}},
-              {{Time{1500ns}, {5}}});
+  GmmuBench b(
+      ending(table), {{Time{100ns}, read(kOther, 1)}, {Time{2000ns}, read(kOther, 2)}}, 10ns, 1000ns,
+      {{Time{1000ns}, {.page = kOther, .frame = remote_frame(kOther), .move = 5, .step = MoveStep::unmap}}},
+      {{Time{1500ns}, {5}}});
   b.run();
   CHECK(found_by(*b.responses) == Found{FoundBy::gmmu, FoundBy::nothing});
   CHECK(b.tlb->count() == 1);
@@ -125,7 +126,8 @@ TEST_CASE("GMMU that ends walks: a mapping is replaced when the page is mapped e
   auto const table = with_remote(remote_frame(kOther));
   auto const here = local_frame(kOther);
   for (auto const step : {MoveStep::map, MoveStep::remap}) {
-    GmmuBench b(ending(table), {}, 10ns, 1000ns, {{Time{1000ns}, {kOther, here, 5, step, 0, 0, {}}}});
+    GmmuBench b(ending(table), {}, 10ns, 1000ns,
+                {{Time{1000ns}, {.page = kOther, .frame = here, .move = 5, .step = step}}});
     b.run();
     CHECK(b.gmmu.state().table.find(kOther) == PageTranslation{here});
     CHECK(b.acknowledged->count() == (step == MoveStep::map ? 1 : 0));

@@ -71,13 +71,13 @@ inline PageTable page_on_gpu1() {
 }
 // The driver's response to a fault with the first record.
 constexpr PageMapped responded(std::uint64_t page, PhysAddr frame) {
-  return {page, frame, 0, 0, FaultKind::remote, kNoGpu};
+  return {.page = page, .frame = frame, .entry = 0, .size = 0, .kind = FaultKind::remote, .gpu = kNoGpu};
 }
 constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
-  return {page, frame, move, MoveStep::unmap, {}};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::unmap};
 }
 constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
-  return {page, frame, move, MoveStep::remap, {}};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::remap};
 }
 
 }  // namespace farfault::iommu_moving_bench

@@ -19,13 +19,13 @@ IommuSpec ending(PageTable const& table) {
   return spec;
 }
 constexpr PageMove map_remote(std::uint32_t move, std::uint64_t page, PhysAddr frame, DeviceId gpu) {
-  return {page, frame, move, MoveStep::map_remote, 0, gpu};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::map_remote, .gpu = gpu};
 }
 constexpr PageMove remap_of(std::uint32_t move, std::uint64_t page, PhysAddr frame, DeviceId gpu) {
-  return {page, frame, move, MoveStep::remap, 0, gpu};
+  return {.page = page, .frame = frame, .move = move, .step = MoveStep::remap, .gpu = gpu};
 }
 PageMapped answer_to(DeviceId gpu, FaultKind kind) {
-  return {kGpu1Page, kHere, 4, 0, kind, gpu};
+  return {.page = kGpu1Page, .frame = kHere, .entry = 4, .size = 0, .kind = kind, .gpu = gpu};
 }
 Invalidate invalidate(MovingBench const& b, std::size_t n) {
   return b.out->records().at(n).message.as<Invalidate>();

@@ -303,11 +303,10 @@ void Assembly::build_cpus() {
     constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
     // A move that ends with an unacknowledged remap is followed by another one.
     auto const steps = std::size_t{iommu.moves} * (iommu.gpus_end_walks ? 2 : 1);
-    port.fabric =
-        fabric_spec(cpu.node, "cpu_port",
-                    iommu.waiters +
-                        iommu.gpus.size() * (steps + replays_of_gpu() + kOrders + counter_orders_of_gpu()) +
-                        port.inbound);
+    port.fabric = fabric_spec(
+        cpu.node, "cpu_port",
+        iommu.waiters + iommu.gpus.size() * (steps + replays_of_gpu() + kOrders + counter_orders_of_gpu()) +
+            port.inbound);
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     cpu.port = &system_->add<CpuPort>(name + ".port", port);

@@ -113,8 +113,8 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     pages_.set_local(page, is_here || is_remote);
     PageInFlight p;
     p.request = fault_of(page, t);
-    p.transition = is_remote ? Transition::map_remotely
-                             : transition_to(goal_of(action), s.memory.state_of(page.page));
+    p.transition =
+        is_remote ? Transition::map_remotely : transition_to(goal_of(action), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
     p.tag = number;
     p.consents = 1;

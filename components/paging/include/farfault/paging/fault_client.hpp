@@ -3,9 +3,8 @@
 //
 // - First touch: the page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
 //   application's next GPU that has a free frame, then on any other GPU, then on the CPU. A large page is
-//   mapped whole if the GPU has a large frame and no part of the page is mapped; otherwise only its base
-//   page.
-// - Its contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
+//   mapped whole if the GPU has a large frame and no part of it is mapped; otherwise only its base page. Its
+//   contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
 // - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
 //   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
 // - The policy decides at a fault on another device's page (page_decision.hpp): the page moves to the GPU, or
@@ -13,9 +12,8 @@
 //   remotely.
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
-// - If walks end in the GPUs (translation/fault_path.hpp), the cause of a fault is the state of the page when
-//   the fault arrives, and a GPU that is to access the page on another device maps it there: the answer
-//   writes its table, after `fault_latency`.
+// - If walks end in the GPUs (fault_path.hpp), the cause of a fault is the state of the page when the fault
+//   arrives. A GPU maps a page that stays elsewhere: the answer writes its table, after `fault_latency`.
 #pragma once
 
 #include <cstdint>
