@@ -178,6 +178,15 @@ void MachineConfig::check_fault_path(Config& config) const {
             memory.fault_path.name() + " and gpu.router.policy = " + router.policy.name() +
             " walks of a GPU's own table send none; let it decide at the first request, use "
             "memory.fault_path = iommu, or use gpu.router.policy = centralized");
+  auto const events = memory.remote_touch.facts().events;
+  bool const needs_faults = events.has(PageEventKind::fault) && !events.has(PageEventKind::request);
+  if (needs_faults && (!gpus_end_walks() || router.policy.facts().asks_iommu))
+    config.refuse("memory.remote_touch",
+                  "memory.remote_touch = " + memory.remote_touch.name() +
+                      " decides at faults, but with memory.fault_path = " + memory.fault_path.name() +
+                      " and gpu.router.policy = " + router.policy.name() +
+                      " an IOMMU answers requests for pages on other devices; use memory.fault_path = gpu "
+                      "with gpu.router.policy = distributed");
 }
 
 // The driver knows the holders of copies only from their own faults.

@@ -6,9 +6,9 @@
 namespace farfault {
 
 void FaultClient::serve(PageFault const& m, DriverTurn& t) {
-  auto fault = m;
-  if (t.spec.gpus_end_walks) fault.kind = cause_of(m.page, t);
-  if (!handle(fault, true, t)) waiting_.push(fault);
+  WaitingFault waiting{.fault = m};
+  if (t.spec.gpus_end_walks) waiting.fault.kind = cause_of(m.page, t);
+  if (!handle(waiting, true, t)) waiting_.push(waiting);
 }
 
 FaultKind FaultClient::cause_of(std::uint64_t page, DriverTurn const& t) {
@@ -20,20 +20,29 @@ void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
   bool const decided = done.client == PagingClient::faults || done.client == PagingClient::counters;
   bool const moves = decided && !adds_copy(done.transition);
   for (auto n = waiting_.size(); n > 0; --n) {
-    auto const m = waiting_.front();
+    auto waiting = waiting_.front();
     waiting_.pop();
     // A fault that arrived while its page migrated starts no migration.
-    bool const moved = moves && done.contains(m.page);
-    if (!handle(m, !moved, t)) waiting_.push(m);
+    bool const moved = moves && done.contains(waiting.fault.page);
+    if (!handle(waiting, !moved, t)) waiting_.push(waiting);
   }
 }
 
-bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const {
+PageAction FaultClient::action_at(WaitingFault& waiting, PageTranslation const& home, DriverTurn& t) {
+  auto const& m = waiting.fault;
+  auto& memory = t.s.memory;
+  if (waiting.is_decided != 0)
+    return memory.allows(m.page, m.access, m.gpu) ? PageAction::stay : waiting.action;
+  waiting.is_decided = 1;
+  return waiting.action = memory.decide(m.page, home, m.gpu, m.access, m.kind);
+}
+
+bool FaultClient::handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const {
+  auto const& m = waiting.fault;
   auto& s = t.s;
   if (s.transitions.is_in_flight(m.page)) return false;
   auto const home = s.memory.home(m.page);
-  auto const action =
-      home && may_move ? s.memory.decide(m.page, *home, m.gpu, m.access, m.kind) : PageAction::stay;
+  auto const action = home && may_move ? action_at(waiting, *home, t) : PageAction::stay;
   if (!home) {
     if (s.memory.is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;

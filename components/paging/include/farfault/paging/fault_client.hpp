@@ -24,6 +24,15 @@
 
 namespace farfault {
 
+// A fault at the driver. The policy decides about it once, at the first attempt to serve it that needs the
+// decision.
+struct WaitingFault {
+  PageFault fault{};
+  PageAction action = PageAction::stay;
+  std::uint8_t is_decided = 0;
+  std::uint8_t unused[6] = {};
+};
+
 class FaultClient {
  public:
   FaultClient() = default;
@@ -42,13 +51,14 @@ class FaultClient {
   // Cause of a fault, which a GPU does not know.
   static FaultKind cause_of(std::uint64_t page, DriverTurn const& t);
   // False: the fault must wait.
-  bool handle(PageFault const& m, bool may_move, DriverTurn& t) const;
+  bool handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const;
+  static PageAction action_at(WaitingFault& waiting, PageTranslation const& home, DriverTurn& t);
   bool touch_first(PageFault const& m, DriverTurn& t) const;
   bool bring(PageFault const& m, PageTranslation const& home, PageGoal goal, DriverTurn& t) const;
   void respond(PageFault const& m, PageTranslation const& to, Duration after, DriverTurn& t) const;
   Duration work(FaultKind kind, Duration takes, DriverTurn& t) const;
 
-  Ring<PageFault> waiting_;  // for a page in flight, or for others to complete
+  Ring<WaitingFault> waiting_;  // for a page in flight, or for others to complete
 };
 
 }  // namespace farfault

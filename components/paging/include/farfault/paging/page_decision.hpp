@@ -34,7 +34,7 @@ enum class PageAction : std::uint8_t { stay, move_here, copy_here };
 // each merged request:
 //   request          request for the translation of a page on another device
 //   write_to_copies  request to write a page that has copies, on any device; it is not a `request`
-// At the driver, once per attempt to serve the fault:
+// At the driver, once per fault:
 //   fault            fault on a mapped page that the requester may not access: the page is on another device,
 //                    or the access is a write and the page has copies; also for each page that a batch
 //                    prefetches, as a read
