@@ -156,6 +156,7 @@ struct FaultBench : Bench {
     spec.in_batches = in_batches(path);
     spec.batch.replay.choose(path.replay);
     spec.batch.prefetch.choose("none");
+    spec.batch.eviction_unit = ByteSize{4096};
     spec.batch.time = kWork * 1ns;
     spec.batch.interrupt_time = spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time =
         0ns;
