@@ -46,16 +46,21 @@ Iommu::ApplicationStats Iommu::application_stats() const {
 
 std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
   auto const& p = spec().params;
-  return {{{"memory.remote_touch", spec().decision.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.decision; }},
-          {{"iommu.tlb_organization", p.tlb.organization.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.tlb; }},
-          {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
-           [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
-          {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
-          {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
-           [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+  std::vector<PolicyStats> all;
+  if (!decision_.decides_at_driver_only())
+    all.push_back({{"memory.remote_touch", spec().decision.stats()},
+                   [](IommuState const& s) -> StatSource const& { return s.decision; }});
+  std::vector<PolicyStats> const of_parts{
+      {{"iommu.tlb_organization", p.tlb.organization.stats()},
+       [](IommuState const& s) -> StatSource const& { return s.tlb; }},
+      {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
+       [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
+      {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
+       [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
+      {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
+       [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+  all.insert(all.end(), of_parts.begin(), of_parts.end());
+  return all;
 }
 
 std::string Iommu::waiting_for() const {

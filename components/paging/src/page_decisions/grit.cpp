@@ -36,9 +36,7 @@ class Grit final : public PageDecision {
     return {.moves_pages = true, .makes_copies = true, .events = {fault, counted}};
   }
 
-  Grit(Params const& p, Setup const& setup) : params_{p} {
-    if (setup.events.has(PageEventKind::fault)) pages_ = PageRecords<Page>(setup.page_bits, setup.spaces);
-  }
+  Grit(Params const& p, Setup const& setup) : params_{p}, pages_(setup.page_bits, setup.spaces) {}
 
   PageAction decide(PageEvent const& e) override {
     if (e.kind == PageEventKind::counted)
@@ -71,7 +69,7 @@ class Grit final : public PageDecision {
          StatKind::counter, [](S s) { return s.counts_.predicted; }},
     });
   }
-  auto members() { return std::tie(params_, unused_, pages_, counts_); }
+  auto members() { return std::tie(params_, pages_, counts_); }
 
  private:
   enum class Scheme : std::uint8_t { on_touch, counted, duplicated };
@@ -113,10 +111,8 @@ class Grit final : public PageDecision {
       auto const part = kFanOut * (level - 1);
       auto const first = first_of(number, part + kFanOut);
       unsigned alike = 0;
-      for (std::uint64_t i = 0; i < 1U << kFanOut; ++i) {
-        auto const* p = pages_.find(first + (i << part));
-        alike += p != nullptr && p->scheme == scheme && p->level + 1U >= level ? 1 : 0;
-      }
+      for (std::uint64_t i = 0; i < 1U << kFanOut; ++i)
+        alike += is_group(first + (i << part), level - 1, scheme);
       if (2 * alike <= 1U << kFanOut) return;
       each_of_group(number, level, [&](Page& p) {
         counts_.predicted += p.scheme != scheme ? 1 : 0;
@@ -126,6 +122,15 @@ class Grit final : public PageDecision {
     }
   }
 
+  // All pages of the group of 8^level pages are in it and have the scheme.
+  bool is_group(std::uint64_t first, unsigned level, Scheme scheme) const {
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << (kFanOut * level); ++i) {
+      auto const* p = pages_.find(first + i);
+      if (p == nullptr || p->scheme != scheme || p->level < level) return false;
+    }
+    return true;
+  }
+
   template <class F>
   void each_of_group(std::uint64_t number, unsigned level, F&& f) {
     auto const first = first_of(number, kFanOut * level);
@@ -133,7 +138,6 @@ class Grit final : public PageDecision {
   }
 
   Fixed<Params> params_;
-  std::uint32_t unused_ = 0;
   PageRecords<Page> pages_;
   Counts counts_;
 };

@@ -13,7 +13,9 @@
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
 // - If walks end in the GPUs (fault_path.hpp), the cause of a fault is the state of the page when the fault
-//   arrives. A GPU maps a page that stays elsewhere: the answer writes its table, after `fault_latency`.
+// is
+//   served, also after a wait. A GPU maps a page that stays elsewhere: the answer writes its table, after
+//   `fault_latency`.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +50,6 @@ class FaultClient {
   auto members() { return std::tie(waiting_); }
 
  private:
-  // Cause of a fault, which a GPU does not know.
-  static FaultKind cause_of(std::uint64_t page, DriverTurn const& t);
   // False: the fault must wait.
   bool handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const;
   static PageAction action_at(WaitingFault& waiting, PageTranslation const& home, DriverTurn& t);

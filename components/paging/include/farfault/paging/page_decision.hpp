@@ -91,6 +91,11 @@ class PageDecision {
     // Its decisions depend on the number of requests for a page at an IOMMU. A GPU must not hold remote
     // mappings then (translation/fault_path.hpp), because they answer the next requests.
     bool counts_requests = false;
+
+    // It decides nothing at IOMMUs: the driver's object alone has statistics.
+    bool decides_at_driver_only() const {
+      return !events.has(PageEventKind::request) && !events.has(PageEventKind::write_to_copies);
+    }
   };
   static PolicyList<PageDecision> known();
 
