@@ -7,7 +7,13 @@ namespace farfault {
 
 void FaultClient::serve(PageFault const& m, DriverTurn& t) {
   WaitingFault waiting{.fault = m};
+  if (t.spec.gpus_end_walks) waiting.fault.kind = cause_of(m.page, t);
   if (!handle(waiting, true, t)) waiting_.push(waiting);
+}
+
+FaultKind FaultClient::cause_of(std::uint64_t page, DriverTurn const& t) {
+  if (t.s.transitions.is_in_flight(page)) return FaultKind::moving;
+  return t.s.memory.home(page) ? FaultKind::remote : FaultKind::not_mapped;
 }
 
 void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
@@ -16,9 +22,8 @@ void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
   for (auto n = waiting_.size(); n > 0; --n) {
     auto waiting = waiting_.front();
     waiting_.pop();
-    // A fault that arrived while its page migrated starts no migration. If walks end in the GPUs, it does: a
-    // remote mapping would answer all further accesses.
-    bool const moved = moves && done.contains(waiting.fault.page) && !t.spec.gpus_end_walks;
+    // A fault that arrived while its page migrated starts no migration.
+    bool const moved = moves && done.contains(waiting.fault.page);
     if (!handle(waiting, !moved, t)) waiting_.push(waiting);
   }
 }
@@ -33,11 +38,10 @@ PageAction FaultClient::action_at(WaitingFault& waiting, PageTranslation const& 
 }
 
 bool FaultClient::handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const {
-  auto& s = t.s;
-  if (s.transitions.is_in_flight(waiting.fault.page)) return false;
-  auto const home = s.memory.home(waiting.fault.page);
-  if (t.spec.gpus_end_walks) waiting.fault.kind = home ? FaultKind::remote : FaultKind::not_mapped;
   auto const& m = waiting.fault;
+  auto& s = t.s;
+  if (s.transitions.is_in_flight(m.page)) return false;
+  auto const home = s.memory.home(m.page);
   auto const action = home && may_move ? action_at(waiting, *home, t) : PageAction::stay;
   if (!home) {
     if (s.memory.is_unallocated(m.page)) {
