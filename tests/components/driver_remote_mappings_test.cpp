@@ -58,16 +58,18 @@ TEST_CASE("driver: a GPU that faults on a page in its own memory is answered wit
   CHECK(b.mapped[1]->records()[0].message.frame == kFrame);
 }
 
-TEST_CASE("driver: the cause of a fault is the state of its page at the fault's arrival") {
+TEST_CASE(
+    "driver: the cause of a fault is the state of its page when it is served, or that the page moved "
+    "meanwhile") {
   auto const table = one_page();
-  // GPU 2 gets the page by migration, GPU 0 waits meanwhile and maps it remotely; page 50 is unmapped.
+  // GPU 2 gets the page by migration, GPU 0 waits meanwhile and accesses it there; page 50 is unmapped.
   DriverBench b(ending(table, "migrate"), {.faults = {{Time{100ns}, fault(kPage, 2, 1)},
                                                       {Time{5us}, fault(kPage, 0, 1)},
                                                       {Time{20us}, fault(50, 0, 1)}},
                                            .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
                                            .copied = {{Time{9us}, {0}}}});
   auto const there = physical(2, 300 << 12);
-  REQUIRE(b.mapped[1]->nanoseconds() == Times{9000 + 1, 9000 + 1000 + 1, 20'000 + 1000 + 1});
+  REQUIRE(b.mapped[1]->nanoseconds() == Times{9000 + 1, 9000 + 1, 20'000 + 1000 + 1});
   auto const& records = b.mapped[1]->records();
   CHECK(records[0].message.kind == FaultKind::remote);
   CHECK(records[0].message.frame == there);
@@ -167,7 +169,7 @@ TEST_CASE("batches: with replays by page, the answer writes the remote mapping")
   CHECK(m.frame == physical(0, 0));
   CHECK(m.gpu == 1);
   CHECK(m.entry == kNoRecord);
-  CHECK(m.kind == FaultKind::moving);  // settled: the replay has the frame
+  CHECK(m.kind == FaultKind::remote);
   CHECK(picoseconds(b.batch().ended) == kWorked * 1000);
 }
 

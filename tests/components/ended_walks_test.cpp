@@ -97,6 +97,19 @@ TEST_CASE("GMMU that ends walks: the replay of a first touch on another device w
   CHECK(b.gmmu.state().table.find(kOther) == PageTranslation{remote_frame(kOther)});
 }
 
+TEST_CASE("GMMU that ends walks: after a replay for the stalled accesses only, the next walk faults again") {
+  auto const table = one_page();
+  GmmuBench b(ending(table), {{Time{100ns}, read(kOther, 1)}, {Time{3000ns}, read(kOther, 2)}});
+  auto const m = Replay{
+      .page = kOther, .frame = remote_frame(kOther), .entry = 0, .found_by = FoundBy::settled, .once = 1};
+  b.feed(b.gmmu.from_iommu, {{Time{2000ns}, Packet::of(m)}});
+  b.run();
+  CHECK(found_by(*b.responses) == Found{FoundBy::nothing, FoundBy::settled, FoundBy::nothing});
+  CHECK(b.responses->records()[1].message.frame == remote_frame(kOther));
+  CHECK(b.faults->count() == 2);
+  CHECK(!b.gmmu.state().table.find(kOther));
+}
+
 TEST_CASE("GMMU that ends walks: a write to a read-only mapping is a fault, a read is not") {
   auto const table = with_remote(read_only(remote_frame(kOther)));
   GmmuBench b(ending(table), {{Time{100ns}, read(kOther, 1)}, {Time{1000ns}, write(kOther, 2)}});

@@ -74,6 +74,18 @@ TEST_CASE("IOMMU: a page that moves is invalidated at every GPU that maps it rem
   CHECK(unmaps(at_start) == Nodes{10, 11, 12});
 }
 
+TEST_CASE("IOMMU: the replay of a page that was in flight is for the stalled accesses of other GPUs only") {
+  auto const table = page_on_gpu1();
+  auto const once = [&](DeviceId gpu, FaultKind kind) {
+    MovingBench b(ending(table), {.mapped = {{Time{500ns}, answer_to(gpu, kind)}}});
+    return b.out->records().at(0).message.as<Replay>().once != 0;
+  };
+  CHECK(once(2, FaultKind::moving));
+  CHECK_FALSE(once(1, FaultKind::moving));  // its own page
+  CHECK_FALSE(once(2, FaultKind::remote));
+  CHECK_FALSE(once(2, FaultKind::not_mapped));
+}
+
 TEST_CASE("IOMMU: the GPU that has the frame of a remapped page maps it again, without an acknowledgement") {
   auto const table = page_on_gpu1();
   for (bool const ends : {false, true}) {

@@ -248,7 +248,9 @@ class Devices {
   void answered(std::uint64_t i, ToIommu const& m) {
     auto& gpu = gpus[m.gpu];
     bool const waits = gpu.phase == waiting && gpu.page == m.page;
-    if (m.frame != kNoFrame) hold(i, m.gpu, m.page, m.frame);
+    bool const once =
+        m.kind == static_cast<std::uint64_t>(FaultKind::moving) && device_of(m.frame & ~kReadOnly) != m.gpu;
+    if (m.frame != kNoFrame) hold(i, m.gpu, m.page, once ? page_tables[m.gpu][m.page] : m.frame);
     if (batches_ && !waits) return;  // a second answer
     lost += waits ? 0 : 1;
     if (!batches_ && m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) tables[i][m.page] = m.frame;

@@ -75,7 +75,7 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
   std::set<std::uint64_t> unmapped;
   std::set<PhysAddr> in_use;
   for (auto const& move : driver.transitions.pages()) {
-    if (move.in_use == 0) continue;
+    if (move.in_use == 0 || move.transition == Transition::map_remotely) continue;
     in_use.insert(move.from);
     in_use.insert(move.to);
     bool const keeps_page = adds_copy(move.transition) || move.transition == Transition::evict_copy;

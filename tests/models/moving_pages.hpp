@@ -53,7 +53,8 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
     return std::ranges::binary_search(sorted, x);
   };
   for (auto const& move : driver.transitions.pages()) {
-    if (move.in_use == 0 || move.awaits_iommus()) continue;
+    bool const stays = move.transition == Transition::map_remotely;
+    if (move.in_use == 0 || move.awaits_iommus() || stays) continue;
     copied_pages.push_back(move.page());
     left.push_back(move.from);
   }

@@ -7,13 +7,7 @@ namespace farfault {
 
 void FaultClient::serve(PageFault const& m, DriverTurn& t) {
   WaitingFault waiting{.fault = m};
-  if (t.spec.gpus_end_walks) waiting.fault.kind = cause_of(m.page, t);
   if (!handle(waiting, true, t)) waiting_.push(waiting);
-}
-
-FaultKind FaultClient::cause_of(std::uint64_t page, DriverTurn const& t) {
-  if (t.s.transitions.is_in_flight(page)) return FaultKind::moving;
-  return t.s.memory.home(page) ? FaultKind::remote : FaultKind::not_mapped;
 }
 
 void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
@@ -28,8 +22,8 @@ void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
   }
 }
 
-PageAction FaultClient::action_at(WaitingFault& waiting, PageTranslation const& home, DriverTurn& t) {
-  auto const& m = waiting.fault;
+PageAction FaultClient::action_at(WaitingFault& waiting, PageFault const& m, PageTranslation const& home,
+                                  DriverTurn& t) {
   auto& memory = t.s.memory;
   if (waiting.is_decided != 0)
     return memory.allows(m.page, m.access, m.gpu) ? PageAction::stay : waiting.action;
@@ -38,11 +32,13 @@ PageAction FaultClient::action_at(WaitingFault& waiting, PageTranslation const& 
 }
 
 bool FaultClient::handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const {
-  auto const& m = waiting.fault;
   auto& s = t.s;
+  auto m = waiting.fault;
   if (s.transitions.is_in_flight(m.page)) return false;
   auto const home = s.memory.home(m.page);
-  auto const action = home && may_move ? action_at(waiting, *home, t) : PageAction::stay;
+  if (t.spec.gpus_end_walks)
+    m.kind = !home ? FaultKind::not_mapped : may_move ? FaultKind::remote : FaultKind::moving;
+  auto const action = home && may_move ? action_at(waiting, m, *home, t) : PageAction::stay;
   if (!home) {
     if (s.memory.is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;
@@ -53,7 +49,8 @@ bool FaultClient::handle(WaitingFault& waiting, bool may_move, DriverTurn& t) co
   } else if (action != PageAction::stay) {
     if (!bring(m, *home, goal_of(action), t)) return false;
   } else {
-    bool const maps_remotely = t.spec.gpus_end_walks && !s.memory.is_on(m.page, m.gpu);
+    bool const maps_remotely =
+        t.spec.gpus_end_walks && m.kind == FaultKind::remote && !s.memory.is_on(m.page, m.gpu);
     answer(m, work(m.kind, maps_remotely ? t.spec.params.fault_latency : Duration::zero(), t), t);
   }
   ++s.stats[m.application].page_faults;

@@ -238,7 +238,7 @@ void Gmmu::record_fault(std::uint32_t id, FaultKind kind, FaultCount type, Cx& c
 
 void Gmmu::replay(Replay const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (spec().ends_walks && m.frame != kNoFrame)
+  if (spec().ends_walks && m.frame != kNoFrame && m.once == 0)
     write_entry(m.page, {m.frame, m.size}, cx);
   else
     learn(m.page, {m.frame, m.size}, cx);

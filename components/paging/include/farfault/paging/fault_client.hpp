@@ -3,8 +3,8 @@
 //
 // - First touch: the page gets a frame on the GPU that touched it. If that memory is full, it gets one on the
 //   application's next GPU that has a free frame, then on any other GPU, then on the CPU. A large page is
-//   mapped whole if the GPU has a large frame and no part of it is mapped; otherwise only its base page. Its
-//   contents are assumed to be in place. With `first_touch_copy`, host-written pages are fetched first.
+//   mapped whole if the GPU has a large frame and no part of it is mapped. The contents are assumed to be in
+//   place. With `first_touch_copy`, host-written pages are fetched first.
 // - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
 //   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
 // - The policy decides at a fault on another device's page (page_decision.hpp): the page moves to the GPU, or
@@ -12,8 +12,9 @@
 //   remotely.
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
-// - If walks end in the GPUs (fault_path.hpp), the cause of a fault is the state of the page when the fault
-//   arrives. A GPU maps a page that stays elsewhere: the answer writes its table, after `fault_latency`.
+// - If walks end in the GPUs (fault_path.hpp), the cause of a fault is the page's state when it is served. A
+//   GPU maps a page that stays elsewhere: the answer writes its table, after `fault_latency`. If the page
+//   moved while the fault waited, nothing is decided: the next walk faults.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +49,10 @@ class FaultClient {
   auto members() { return std::tie(waiting_); }
 
  private:
-  // Cause of a fault, which a GPU does not know.
-  static FaultKind cause_of(std::uint64_t page, DriverTurn const& t);
   // False: the fault must wait.
   bool handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const;
-  static PageAction action_at(WaitingFault& waiting, PageTranslation const& home, DriverTurn& t);
+  static PageAction action_at(WaitingFault& waiting, PageFault const& m, PageTranslation const& home,
+                              DriverTurn& t);
   bool touch_first(PageFault const& m, DriverTurn& t) const;
   bool bring(PageFault const& m, PageTranslation const& home, PageGoal goal, DriverTurn& t) const;
   void respond(PageFault const& m, PageTranslation const& to, Duration after, DriverTurn& t) const;

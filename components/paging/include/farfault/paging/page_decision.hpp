@@ -25,7 +25,8 @@
 namespace farfault {
 
 // stay: the page stays on its device, and the access is served there; not for a write to a page with copies.
-// At a fault of a GPU with remote mappings (translation/fault_path.hpp), the GPU maps the page there.
+// At a fault, a GPU with remote mappings (translation/fault_path.hpp) maps the page there, unless the page
+// was in flight; then only the stalled accesses are served there.
 // move_here: the page moves to the requester, and its copies are dropped; needs Facts::moves_pages.
 // copy_here: the requester gets a read-only copy; for reads, needs Facts::makes_copies.
 enum class PageAction : std::uint8_t { stay, move_here, copy_here };

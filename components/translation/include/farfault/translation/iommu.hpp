@@ -278,7 +278,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   struct Translation {
     PageTranslation to;
     FoundBy found_by;
-    FaultKind kind = FaultKind::not_mapped;  // of an unrecorded fault
+    FaultKind kind = FaultKind::not_mapped;  // of an unrecorded fault, or of one that is replayed
   };
 
   // Serves a request that arrived at `since`; false if it must stall.

@@ -87,14 +87,16 @@ inline constexpr std::uint32_t kNoRecord = ~0U;
 
 // Replay of a page (FoundBy::replay or settled), from the IOMMU to a GMMU. It frees the GMMU's fault-buffer
 // entry `entry`, if the GMMU has recorded the fault; without a frame it then reports that the page is
-// unmapped.
+// unmapped. once: the stalled accesses use the frame, and the GPU's table is not written, because nothing was
+// decided about a page elsewhere: the next walk faults.
 struct Replay {
   std::uint64_t page = 0;
   PhysAddr frame = kNoFrame;
   std::uint32_t entry = kNoRecord;
   std::uint8_t size = 0;
   FoundBy found_by = FoundBy::replay;
-  std::uint8_t unused[2] = {};
+  std::uint8_t once = 0;
+  std::uint8_t unused[1] = {};
 };
 template <>
 struct Wire<Replay> : WireToGmmu {};
