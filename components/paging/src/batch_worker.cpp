@@ -182,6 +182,8 @@ bool BatchWorker::admit_pages(DriverTurn& t) {
 void BatchWorker::admit(IncomingPage& page, DriverTurn& t) {
   pages_.admit(page);
   auto const number = t.s.transitions.number_of(page.page);
+  if (t.s.transitions[number].transition == Transition::map_remotely)
+    page.stage = IncomingPage::Stage::mapping;
   t.s.transitions.admit(number);
   t.run(number);
 }
@@ -266,7 +268,7 @@ PageFault BatchWorker::fault_of(IncomingPage const& page, DriverTurn const& t) c
           .gpu = device(t.spec),
           .iommu = iommu,
           .entry = kNoRecord,
-          .kind = FaultKind::moving,
+          .kind = FaultKind::remote,
           .recorded_by_gpu = 1,
           .application = page.application};
 }

@@ -5,11 +5,10 @@
 //   application's next GPU that has a free frame, then on any other GPU, then on the CPU. A large page is
 //   mapped whole if the GPU has a large frame and no part of it is mapped. The contents are assumed to be in
 //   place. With `first_touch_copy`, host-written pages are fetched first.
-// - The driver spends `fault_latency`, or no time if the IOMMU maps the page (FirstTouchBy::iommu). The first
-//   CPU's IOMMU reaches the driver in one cycle each way, other IOMMUs in `notify_latency`.
-// - The policy decides at a fault on another device's page (page_decision.hpp): the page moves to the GPU, or
-//   a copy, after `fault_latency`; or it stays. A move drops all copies. A GPU without room accesses the page
-//   remotely.
+// - The driver spends `fault_latency`, or no time if the IOMMU maps the page. The first CPU's IOMMU reaches
+//   the driver in one cycle, others in `notify_latency`.
+// - At a fault on another device's page the policy decides (page_decision.hpp): the page or a copy moves to
+//   the GPU, after `fault_latency`; or it stays, as for a GPU without room. A move drops all copies.
 // - A fault on a page in flight, or raised while it was in flight, is answered with the new frame. A fault on
 //   a page that has been mapped for an earlier fault waits and takes no driver time.
 // - If walks end in the GPUs (fault_path.hpp), the cause of a fault is the page's state when it is served. A
