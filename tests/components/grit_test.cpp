@@ -14,10 +14,11 @@ using namespace farfault;
 
 namespace {
 
+using Settings = std::vector<test::Setting>;
 constexpr std::uint64_t kPage = 1024;  // first of a group of 512
 
 struct Bench {
-  explicit Bench(std::vector<test::Setting> const& settings = {})
+  explicit Bench(Settings const& settings = {})
       : choice(test::chosen<PageDecision>("grit", settings)), policy(choice.make({12})) {}
 
   PageAction fault(std::uint64_t page, Access access = Access::read, bool has_copies = false) {
@@ -79,7 +80,7 @@ TEST_CASE("grit: a written page is mapped remotely and moves when its accesses a
 }
 
 TEST_CASE("grit: the threshold of faults is a parameter, and pages have their own counts") {
-  Bench b({{"faults", "2"}});
+  Bench b(Settings{{"faults", "2"}});
   CHECK(b.fault(kPage) == PageAction::move_here);
   CHECK(b.fault(kPage + 64) == PageAction::move_here);
   CHECK(b.fault(kPage) == PageAction::copy_here);
@@ -89,7 +90,7 @@ TEST_CASE("grit: the threshold of faults is a parameter, and pages have their ow
 TEST_CASE("grit: a scheme of more than half of eight pages is predicted for the others") {
   for (bool const predicts : {true, false}) {
     CAPTURE(predicts);
-    Bench b({{"predicts", predicts ? "true" : "false"}});
+    Bench b(Settings{{"predicts", predicts ? "true" : "false"}});
     for (std::uint64_t p = 0; p < 4; ++p) b.choose(kPage + p);
     CHECK(b.fault(kPage + 7) == PageAction::move_here);  // four of eight are not more than half
     CHECK(b.stat("predicted_pages") == 0);
