@@ -37,13 +37,15 @@ void BatchWorker::begin(DriverTurn& t) {
 bool BatchWorker::may_bring(std::uint64_t page, Access access, DriverTurn const& t) const {
   if (t.s.transitions.is_in_flight(page)) return true;  // checked again when the page has arrived
   if (!t.s.memory.home(page)) return !t.s.memory.is_unallocated(page);
-  return (t.spec.pages_move || t.spec.gpus_end_walks) && !t.s.memory.allows(page, access, device(t.spec));
+  auto const& memory = t.s.memory;
+  return (memory.decides_at_faults() || t.spec.gpus_end_walks) &&
+         !memory.allows(page, access, device(t.spec));
 }
 
 bool BatchWorker::may_prefetch(std::uint64_t page, DriverTurn const& t) const {
   if (t.s.transitions.is_in_flight(page)) return false;
   if (auto const home = t.s.memory.home(page))
-    return t.spec.pages_move && device_of(home->frame) >= kFirstCpu &&
+    return t.s.memory.decides_at_faults() && device_of(home->frame) >= kFirstCpu &&
            !t.s.memory.is_on(page, device(t.spec));
   return !t.s.memory.is_unallocated(page) &&
          std::ranges::any_of(t.spec.buffers, [page](PageRange const& r) { return page - r.first < r.count; });
@@ -59,7 +61,8 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
   for (auto const& f : faults) {
     ++s.stats[f.application].page_faults;
     if (may_bring(f.page, f.access, t)) {
-      bool const stays = !t.spec.pages_move && !s.transitions.is_in_flight(f.page) && s.memory.home(f.page);
+      bool const stays =
+          !s.memory.decides_at_faults() && !s.transitions.is_in_flight(f.page) && s.memory.home(f.page);
       (stays ? remote : block.faulted).set(f.page - first);
     } else if (auto const home = s.memory.home(f.page)) {
       ++record_.duplicates;

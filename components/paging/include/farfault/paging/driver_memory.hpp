@@ -88,6 +88,8 @@ class DriverMemory {
   std::uint64_t used_bytes(DeviceId device) const {
     return owners_.end(memory_of(device)) << spec_->page_bits;
   }
+  // False: a page that is mapped elsewhere stays there at a fault.
+  bool decides_at_faults() const { return decides_; }
   // Action at a fault on a page that is mapped at `home`; `stay` if the GPU may access it.
   PageAction decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
                     FaultKind cause);
