@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies.hpp"
@@ -33,6 +34,26 @@ TEST_CASE("batches: an evicted page that a prefetch migrates back is not counted
   std::uint64_t notified = 0;
   for (auto const& r : b.notified[0]->records()) notified += r.message.premature;
   CHECK(notified == 1);
+}
+
+TEST_CASE(
+    "batches: a page that would stay on its device at a fault is not prefetched, and takes no driver time") {
+  auto const batch_of = [](std::string const& decision, bool prefetches) {
+    auto spec = machine(1, 4);
+    if (prefetches) spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
+    spec.batch.prefetched_page_time = 7us;
+    spec.decide_by(PolicyChoice<PageDecision>(decision));
+    // The first touch of page 6; page 7 is on the CPU.
+    Story const b(spec, {{Time{100us}, 0, {{6}}}});
+    REQUIRE(b.rows().size() == 1);
+    CHECK(b.row(0).faulted_pages == 1);
+    return std::pair(b.row(0).prefetched_pages, b.row(0).ended - b.row(0).began);
+  };
+  auto const [none, alone] = batch_of("migrate", false);
+  CHECK(none == 0);
+  CHECK(batch_of("access_counters", true) == std::pair(none, alone));
+  CHECK(batch_of("migrate", true).first == 1);
+  CHECK(batch_of("migrate", true).second > alone + 7us);
 }
 
 TEST_CASE("batches: prefetched pages do not evict pages faulted in the same batch") {

@@ -36,14 +36,16 @@ void BatchWorker::begin(DriverTurn& t) {
 
 bool BatchWorker::may_bring(std::uint64_t page, Access access, DriverTurn const& t) const {
   if (t.s.transitions.is_in_flight(page)) return true;  // checked again when the page has arrived
-  return t.s.memory.home(page) ? t.spec.pages_move && !t.s.memory.allows(page, access, device(t.spec))
-                               : !t.s.memory.is_unallocated(page);
+  auto const& memory = t.s.memory;
+  if (auto const home = memory.home(page))
+    return memory.decides_at_faults() && !memory.allows(page, access, device(t.spec), *home);
+  return !memory.is_unallocated(page);
 }
 
 bool BatchWorker::may_prefetch(std::uint64_t page, DriverTurn const& t) const {
   if (t.s.transitions.is_in_flight(page)) return false;
   if (auto const home = t.s.memory.home(page))
-    return t.spec.pages_move && device_of(home->frame) >= kFirstCpu &&
+    return t.s.memory.decides_at_faults() && device_of(home->frame) >= kFirstCpu &&
            !t.s.memory.is_on(page, device(t.spec));
   return !t.s.memory.is_unallocated(page) &&
          std::ranges::any_of(t.spec.buffers, [page](PageRange const& r) { return page - r.first < r.count; });

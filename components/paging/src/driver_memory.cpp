@@ -70,14 +70,11 @@ PhysAddr DriverMemory::frame_on(std::uint64_t page, DeviceId device) const {
 
 PageAction DriverMemory::decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
                                 FaultKind cause) {
-  if (!decides_) return PageAction::stay;
-  bool const has_copies = is_shared(page);
-  bool const allowed = frame_on(page, gpu, home) != kNoFrame && !(access == Access::write && has_copies);
-  if (allowed) return PageAction::stay;
+  if (!decides_ || allows(page, access, gpu, home)) return PageAction::stay;
   return decision_->decide({.kind = PageEventKind::fault,
                             .access = access,
                             .cause = cause,
-                            .has_copies = has_copies,
+                            .has_copies = is_shared(page),
                             .gpu = gpu,
                             .owner = device_of(home.frame),
                             .page = page});

@@ -71,8 +71,8 @@ class DriverMemory {
     if (device_of(home.frame) == device) return home.frame;
     return spec_->makes_copies ? copies_.find(page, device).value_or(kNoFrame) : kNoFrame;
   }
-  bool allows(std::uint64_t page, Access access, DeviceId device) const {
-    return is_on(page, device) && !(access == Access::write && is_shared(page));
+  bool allows(std::uint64_t page, Access access, DeviceId device, PageTranslation const& home) const {
+    return frame_on(page, device, home) != kNoFrame && !(access == Access::write && is_shared(page));
   }
   // A GPU gets no frame for the page: its memory is full, or it may cache lines that a copy would leave
   // stale.
@@ -87,6 +87,8 @@ class DriverMemory {
   std::uint64_t used_bytes(DeviceId device) const {
     return owners_.end(memory_of(device)) << spec_->page_bits;
   }
+  // False: at a fault, a page that is mapped elsewhere stays there.
+  bool decides_at_faults() const { return decides_; }
   // Action at a fault on a page that is mapped at `home`; `stay` if the GPU may access it.
   PageAction decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
                     FaultKind cause);
