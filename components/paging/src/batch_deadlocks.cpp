@@ -49,9 +49,9 @@ std::vector<BatchWorker*> BatchClient::stuck(DriverTurn const& t) {
 
 bool BatchClient::end_deadlock(DriverTurn& t) {
   auto stuck = this->stuck(t);
-  bool goes_on = false;
-  for (auto* w : stuck) goes_on = w->admit_local(t) || goes_on;
-  if (goes_on) return true;
+  bool admitted = false;
+  for (auto* w : stuck) admitted = w->admit_local(t) || admitted;
+  if (admitted) return true;
   while (stuck.size() > 1) {
     auto const free =
         std::ranges::find_if(stuck, [&](BatchWorker* w) { return awaits_others(*w, stuck, t); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "farfault/paging/paging_driver_state.hpp"
+#include "farfault/parts/turns.hpp"
 
 namespace farfault {
 
@@ -59,12 +60,7 @@ void CounterClient::read(std::uint32_t gpu, DriverTurn& t) {
 
 void CounterClient::serve(DriverTurn& t) {
   if (serving_ == 0) return;
-  auto const gpus = services_.size();
-  for (std::size_t in_vain = 0; in_vain < gpus;) {
-    auto const gpu = static_cast<std::uint32_t>(turn_);
-    turn_ = turn_ + 1 == gpus ? 0 : turn_ + 1;
-    in_vain = serve_next(gpu, t) ? 0 : in_vain + 1;
-  }
+  take_turns(turn_, services_.size(), [&](std::uint32_t gpu) { return serve_next(gpu, t); });
 }
 
 bool CounterClient::serve_next(std::uint32_t gpu, DriverTurn& t) {
@@ -123,19 +119,12 @@ CounterClient::Start CounterClient::begin(std::uint64_t page, PageTranslation co
                .entry = kNoRecord,
                .kind = FaultKind::remote,
                .application = t.spec.application_of(page)};
-  bool const reserves = !takes(p.transition, PageStep::drop_copies);
-  if (reserves && s.memory.refuses(p.transition, page, m.gpu)) {
-    ++s.stats[p.request.application].migrations_refused;
-    return Start::skipped;
-  }
-  if (reserves && s.relocations.awaits_large_frame(page, m.gpu, p.request.application, t))
-    return Start::stalled;
+  auto const frame = t.reserve_frame(p);
+  if (frame != FrameOnGpu::reserved) return frame == FrameOnGpu::refused ? Start::skipped : Start::stalled;
   p.client = PagingClient::counters;
   p.tag = gpu;
   p.from = home.frame;
   p.confirms = 1;
-  if (reserves) p.to = s.memory.take(page, 0, m.gpu).frame;
-  if (!takes(p.transition, PageStep::invalidate)) p.unmapped = t.now;
   ++services_[gpu].in_flight;
   ++counts_.pages;
   t.begin(p, s.work.busy(t.spec.counted_page_time(), t.now));

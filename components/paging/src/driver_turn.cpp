@@ -26,6 +26,20 @@ void DriverTurn::advance(std::uint32_t number) {
   if (run(number) != PageProgress::none && of_batch) s.batch.serve(*this);
 }
 
+FrameOnGpu DriverTurn::reserve_frame(PageInFlight& page) {
+  auto const& m = page.request;
+  if (!takes(page.transition, PageStep::invalidate)) page.unmapped = now;
+  // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
+  if (takes(page.transition, PageStep::drop_copies)) return FrameOnGpu::reserved;
+  if (s.memory.refuses(page.transition, m.page, m.gpu)) {
+    ++s.stats[m.application].migrations_refused;
+    return FrameOnGpu::refused;
+  }
+  if (s.relocations.awaits_large_frame(m.page, m.gpu, m.application, *this)) return FrameOnGpu::stalled;
+  page.to = s.memory.take(m.page, 0, m.gpu).frame;
+  return FrameOnGpu::reserved;
+}
+
 PageProgress DriverTurn::begin(PageInFlight const& page, Duration after) {
   return run(s.transitions.begin(page, now), after);
 }

@@ -47,23 +47,18 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
 bool FaultClient::bring(PageFault const& m, PageTranslation const& home, PageGoal goal, DriverTurn& t) const {
   auto& s = t.s;
   if (s.transitions.free() == 0) return false;
-  auto const transition = transition_to(goal, s.memory.state_of(m.page));
-  // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
-  bool const reserves = !takes(transition, PageStep::drop_copies);
-  if (reserves && s.memory.refuses(transition, m.page, m.gpu)) {
-    ++s.stats[m.application].migrations_refused;
-    answer(m, work(m.kind, t.spec.params.fault_latency, t), t);
-    return true;
-  }
-  if (reserves && s.relocations.awaits_large_frame(m.page, m.gpu, m.application, t)) return false;
   PageInFlight p;
   p.request = m;
-  p.transition = transition;
+  p.transition = transition_to(goal, s.memory.state_of(m.page));
   p.from = home.frame;
   p.answers = 1;
-  if (reserves) p.to = s.memory.take(m.page, 0, m.gpu).frame;
-  if (!takes(transition, PageStep::invalidate)) p.unmapped = t.now;
-  t.begin(p, work(m.kind, t.spec.params.fault_latency, t));
+  auto const frame = t.reserve_frame(p);
+  if (frame == FrameOnGpu::stalled) return false;
+  auto const ready = work(m.kind, t.spec.params.fault_latency, t);
+  if (frame == FrameOnGpu::refused)
+    answer(m, ready, t);
+  else
+    t.begin(p, ready);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "farfault/paging/paging_driver_state.hpp"
+#include "farfault/parts/turns.hpp"
 
 namespace farfault {
 
@@ -38,12 +39,7 @@ void ProgramClient::begin_order(MemoryOrder const& m, DriverTurn& t) {
 
 void ProgramClient::start_pages(DriverTurn& t) {
   t.s.relocations.start_moves(t);
-  auto const streams = orders_.size();
-  for (std::size_t in_vain = 0; in_vain < streams;) {
-    auto const stream = static_cast<std::uint32_t>(turn_);
-    turn_ = turn_ + 1 == streams ? 0 : turn_ + 1;
-    in_vain = start_next(stream, t) ? 0 : in_vain + 1;
-  }
+  take_turns(turn_, orders_.size(), [&](std::uint32_t stream) { return start_next(stream, t); });
 }
 
 bool ProgramClient::start_next(std::uint32_t stream, DriverTurn& t) {

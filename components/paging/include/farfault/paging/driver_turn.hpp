@@ -38,6 +38,10 @@ class DriverLinks {
 
 enum class PageProgress : std::uint8_t { none, changed, ended };
 
+// reserved: or the transition needs no frame to begin. refused: the GPU gets none for the page, which is
+// counted. stalled: a large frame is being emptied for it.
+enum class FrameOnGpu : std::uint8_t { reserved, refused, stalled };
+
 struct DriverTurn {
   PagingDriverSpec const& spec;
   DriverFacts const& facts;
@@ -48,6 +52,8 @@ struct DriverTurn {
   // Takes the steps of transition `number`, up to the next one that waits. Messages are sent `after` this
   // time, the driver's work. changed: the client was informed.
   PageProgress run(std::uint32_t number, Duration after = {});
+  // Gives the page a frame on its requester, before a transition that brings it there begins.
+  FrameOnGpu reserve_frame(PageInFlight& page);
   // Begins a transition and takes its first steps.
   PageProgress begin(PageInFlight const& page, Duration after = {});
   // The old frame of the page, which is in flight, or a copy is on the device.
