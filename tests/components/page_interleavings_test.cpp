@@ -51,7 +51,7 @@ std::vector<Setup> setups_for(Changes const& all, bool apart) {
   setups.push_back({"", "", 2});
   if (apart) {
     setups.push_back({"", "", 1, 2});
-    setups.push_back({"page", "", 1, 2});
+    if (all.front() == all.back()) setups.push_back({"page", "", 1, 2});  // with all pairs: 30 s more
   }
   return setups;
 }

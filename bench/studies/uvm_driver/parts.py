@@ -23,9 +23,9 @@ ASSUMED = SOFTWARE + [
     ("gpu.l1_tlb.waiters", "256", [128, 512]),
     ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
 ]
-# Assumed, but unused by this study's runs: another value gives the same digest.
-UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes", "driver.batch.workers",
-          "driver.counters.interrupt_time"]
+# Assumed, but without effect in this study's runs: one GPU, faults in batches, no thread-block policy that adapts, no access counters.
+UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes",
+          "driver.batch.workers", "driver.counters.interrupt_time"]
 # Values with a source, varied: effect of a mechanism, or a possible difference between the model and a driver.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),

@@ -56,7 +56,7 @@ struct AccessCounterParams {
     t.count(
         "notifications", notifications, {1, 1 << 20},
         "Notification-buffer entries. A notification that finds the buffer full is dropped, and its region "
-        "is not reported until it is cleared",
+        "is not reported any more",
         "NVIDIA GB100 (gb100/dev_vm.h): 4096; the loss is assumed to be final");
     t.count("notification_bytes", notification_bytes, {0, 1024},
             "Payload bytes of a notification packet (one notification-buffer entry)",
