@@ -54,6 +54,14 @@ TEST_CASE("facts of remote access: policies that move pages, make copies, and de
   CHECK(deciding_at(PageEventKind::counted) == Names{"access_counters"});
 }
 
+TEST_CASE("facts of remote access: policies count requests if they wait for more than one") {
+  CHECK(names_with<PageDecision>([](PageDecision::Facts const& f) { return f.counts_requests; }) ==
+        Names{"duplicate_after"});
+  CHECK(chosen<PageDecision>("migrate", {{"after", "2"}}).facts().counts_requests);
+  CHECK_FALSE(chosen<PageDecision>("duplicate_after", {{"after", "1"}}).facts().counts_requests);
+  CHECK_FALSE(chosen<PageDecision>("duplicate_after", {{"counts", "accesses"}}).facts().counts_requests);
+}
+
 TEST_CASE("facts of page sizes: buffers with large pages, coalescing in place and after moves") {
   using Facts = PageSizes::Facts;
   using Large = PageSizes::LargeBuffers;
@@ -97,6 +105,9 @@ TEST_CASE("facts of the fault path: a GPU records every kind of fault with 'gpu'
   for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving, FaultKind::copied})
     CHECK((gpu >> static_cast<unsigned>(kind) & 1) == 1);
   CHECK(PolicyChoice<FaultPath>("iommu").facts().recorded_by_gpu == 0);
+  CHECK(PolicyChoice<FaultPath>("gpu").facts().gpu_ends_walks());
+  CHECK_FALSE(PolicyChoice<FaultPath>("iommu").facts().gpu_ends_walks());
+  CHECK_FALSE(FaultPath::Facts{.recorded_by_gpu = 7}.gpu_ends_walks());
 }
 
 TEST_CASE("facts of the memory scope: instances of one machine, of some, and of all") {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -378,6 +379,19 @@ TEST_CASE(
   CHECK(counted == std::map<std::pair<DeviceId, unsigned>, int>{
                        {{0, kLarge}, 3}, {{0, 0}, 256}, {{kFirstCpu, 0}, 256}, {{kFirstCpu, kLarge}, 2}});
   CHECK(one.memory.iommu_table().mapped_pages() == 12 * 256);
+}
+
+TEST_CASE("pages mapped remotely at the start have the frame and the size of their owner's table") {
+  auto const w = buffers({{"a", 4 * kMiB}, {"b", 3 * kMiB}});
+  Placed p(w, "a", 512 * kMiB, "contiguous");
+  auto const own = std::array{pages_of(p.memory.gpu_table(0)), pages_of(p.memory.gpu_table(1))};
+  CHECK(own[0].size() != 0);
+  CHECK(own[1].size() != 0);
+  p.memory.map_remotely();
+  auto const all = pages_of(p.memory.iommu_table());
+  CHECK(pages_of(p.memory.gpu_table(0)) == all);
+  CHECK(pages_of(p.memory.gpu_table(1)) == all);
+  CHECK(all.size() == own[0].size() + own[1].size());
 }
 
 }  // namespace large_pages_test

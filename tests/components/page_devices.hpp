@@ -2,6 +2,9 @@
 // Everything outside the driver in a small world (page_world.hpp): three GPUs with one access at a time, two
 // IOMMUs (GPU 0; GPUs 1 and 2), two base pages that form one large page, copy engines, fault buffers.
 //
+// If walks end in the GPUs, each GPU has a page table, and each IOMMU records the GPUs that may have an
+// entry.
+//
 // Contents of a frame: page + 1 if it holds the latest contents of that page, otherwise 0. A write makes the
 // contents of all other frames and of copies in flight outdated.
 #pragma once
@@ -90,14 +93,17 @@ class Devices {
     std::uint64_t iommu = 0, move = 0, page = 0, gpus = 0;  // GPUs that have not acknowledged
   };
 
-  Devices(bool batches, ServedRemotely served) : batches_(batches), served_(served) {
+  // `ends_walks`: walks end in the GPUs.
+  Devices(bool batches, bool ends_walks, ServedRemotely served)
+      : batches_(batches), ends_walks_(ends_walks), served_(served) {
     for (auto& t : tlb) t.fill(kNoFrame);
+    for (auto& t : page_tables) t.fill(kNoFrame);
     for (auto& t : tables) t.fill(kNoFrame);
   }
 
   void archive(Archive& a) {
-    a(gpus, tlb, tables, buffers, interrupted, to_iommus, orders, steps_done, faults, notes, copying,
-      draining, contents_, issued, program_runs);
+    a(gpus, tlb, page_tables, tables, holders, buffers, interrupted, to_iommus, orders, steps_done, faults,
+      notes, copying, draining, contents_, issued, program_runs);
   }
 
   std::uint64_t& contents(PhysAddr frame) {
@@ -137,7 +143,7 @@ class Devices {
   }
   void drain(std::size_t index, std::uint64_t g) {
     auto& d = draining[index];
-    tlb[g][d.page] = kNoFrame;
+    tlb[g][d.page] = page_tables[g][d.page] = kNoFrame;
     d.gpus &= ~(std::uint64_t{1} << g);
     if (d.gpus != 0) return;
     acknowledge(d.iommu, d.move);
@@ -171,6 +177,8 @@ class Devices {
 
   std::array<Gpu, kGpus> gpus{};
   std::array<std::array<std::uint64_t, kPages>, kGpus> tlb{};
+  std::array<std::array<std::uint64_t, kPages>, kGpus> page_tables{};  // page tables of GPUs
+  std::array<std::array<std::uint64_t, kPages>, kIommus> holders{};    // GPUs, one bit each
   std::array<std::array<std::uint64_t, kPages>, kIommus> tables{};
   std::array<std::vector<Entry>, kGpus> buffers;  // of faults, with batches
   std::array<std::uint64_t, kGpus> interrupted{};
@@ -187,6 +195,8 @@ class Devices {
   std::uint64_t program_runs = 0;
   // A planted fault: an IOMMU acknowledges `unmap` before its GPUs have drained their accesses.
   bool acknowledges_early = false;
+  // Likewise: it does not record the GPUs that map a page remotely.
+  bool forgets_holders = false;
   // Since the start: accesses to other contents than the latest; answers without a waiting access.
   std::uint64_t stale = 0;
   std::uint64_t lost = 0;
@@ -202,6 +212,10 @@ class Devices {
     auto const permits = [&](PhysAddr f) { return gpu.writes == 0 || !is_read_only(f); };
     auto const own = tlb[g][gpu.page];
     if (own != kNoFrame && permits(own)) return use(g, own);
+    if (ends_walks_) {
+      auto const entry = page_tables[g][gpu.page];
+      return entry != kNoFrame && permits(entry) ? use(g, entry) : raise(g, FaultKind::not_mapped);
+    }
     auto const known = tables[iommu_of(g)][gpu.page];
     if (known == kMoving) return raise(g, FaultKind::moving);
     if (known == kNoFrame) return raise(g, FaultKind::not_mapped);
@@ -222,10 +236,21 @@ class Devices {
   void note(NoteKind what, std::uint64_t g, Entry const& e, std::uint64_t entries) {
     notes[g].push_back({what, e.page, e.writes, entries});
   }
+  void write_entry(std::uint64_t g, std::uint64_t page, PhysAddr frame) {
+    if (ends_walks_) page_tables[g][page] = frame;
+  }
+  void hold(std::uint64_t i, std::uint64_t g, std::uint64_t page, PhysAddr frame) {
+    if (!ends_walks_) return;
+    page_tables[g][page] = frame;
+    if (!forgets_holders) holders[i][page] |= std::uint64_t{1} << g;
+  }
   void acknowledge(std::uint64_t iommu, std::uint64_t move) { steps_done[iommu].push_back(move); }
   void answered(std::uint64_t i, ToIommu const& m) {
     auto& gpu = gpus[m.gpu];
     bool const waits = gpu.phase == waiting && gpu.page == m.page;
+    bool const once =
+        m.kind == static_cast<std::uint64_t>(FaultKind::moving) && device_of(m.frame & ~kReadOnly) != m.gpu;
+    if (m.frame != kNoFrame) hold(i, m.gpu, m.page, once ? page_tables[m.gpu][m.page] : m.frame);
     if (batches_ && !waits) return;  // a second answer
     lost += waits ? 0 : 1;
     if (!batches_ && m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) tables[i][m.page] = m.frame;
@@ -245,20 +270,37 @@ class Devices {
       case MoveStep::unmap:
         known = kMoving;
         if (acknowledges_early) return acknowledge(i, m.move);
+        if (ends_walks_) {
+          auto const held =
+              std::exchange(holders[i][m.page], 0) | (holder_below ? std::uint64_t{1} << holder : 0);
+          if (held == 0) return acknowledge(i, m.move);
+          draining.push_back({i, m.move, m.page, held});
+          return;
+        }
         draining.push_back({i, m.move, m.page, below});
         return;
       case MoveStep::forget:
         known = kNoFrame;
+        holders[i][m.page] = 0;
         draining.push_back({i, m.move, m.page, below});
         return;
       case MoveStep::remap:
         known = m.frame;
+        if (m.gpu < kGpus && iommu_of(m.gpu) == i) write_entry(m.gpu, m.page, m.frame);
         return;
       case MoveStep::map:
         known = m.frame;
+        if (holder_below) write_entry(holder, m.page, m.frame);
+        return acknowledge(i, m.move);
+      case MoveStep::map_remote:
+        known = m.frame;
+        if (m.gpu < kGpus && iommu_of(m.gpu) == i) hold(i, m.gpu, m.page, m.frame);
         return acknowledge(i, m.move);
       case MoveStep::map_copy:
-        if (holder_below) tlb[holder][m.page] = m.frame;
+        if (holder_below) {
+          tlb[holder][m.page] = m.frame;
+          hold(i, holder, m.page, m.frame);
+        }
         return acknowledge(i, m.move);
       case MoveStep::drop:
         if (!holder_below) return acknowledge(i, m.move);
@@ -270,6 +312,7 @@ class Devices {
   }
 
   bool const batches_;
+  bool const ends_walks_;
   ServedRemotely const served_;
   std::array<std::uint64_t, (kGpus + 1) * kFrames> contents_{};
 };

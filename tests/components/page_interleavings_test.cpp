@@ -255,6 +255,81 @@ TEST_CASE("a page that a program allocates and frees in any order has one owner"
   }
 }
 
+namespace {
+
+struct EndedWalks {
+  std::string policy;
+  std::array<DeviceId, kPages> homes;
+  std::vector<Request> requests;
+  bool frees = false;
+};
+
+Result search_ended_walks(EndedWalks const& w, std::string const& replay) {
+  Machine m(w.homes, replay.empty() && w.policy == "duplicate" ? 2 : 1);
+  m.spec.gpus_end_walks = true;
+  m.spec.decide_by(PolicyChoice<PageDecision>(w.policy));
+  if (!replay.empty()) m.with_batches(replay);
+  if (w.frees) m.with_program(0);
+  m.place_pages();
+  return Search(m.spec, w.requests).run();
+}
+
+}  // namespace
+
+TEST_CASE("with walks that end in the GPUs, no order of messages leaves a stale mapping or loses an access") {
+  std::vector<EndedWalks> const all{
+      {"remote_access", {0, 1}, {write(1, 0), read(2, 0), write(0, 1)}},
+      {"remote_access", {kUnmapped, 1}, {write(0, 0), read(1, 0), write(2, 0)}},
+      {"remote_access", {kUnmapped, kUnmapped}, {write(0, 0), write(0, 1), read(1, 0)}},
+      {"migrate", {0, 1}, {write(1, 0), write(2, 0), read(0, 0)}},
+      {"migrate", {0, 1}, {write(1, 0), read(0, 1), write(2, 0)}},
+      {"duplicate", {0, 1}, {read(1, 0), write(2, 0), read(0, 0)}},
+      {"duplicate", {0, 1}, {read(1, 0), read(0, 1), read(2, 0)}},
+      {"remote_access", {0, 1}, {free_of(0), read(1, 0), write(2, 1)}, true},
+      {"migrate", {0, 1}, {free_of(0), write(1, 0), read(2, 1)}, true},
+  };
+  std::vector<std::string> replays{""};
+  for (auto const& replay : test::names_of_known<FaultReplay>())
+    if (PolicyChoice<FaultReplay>(replay).facts().in_batches) replays.push_back(replay);
+  Result sum;
+  for (auto const& w : all)
+    for (auto const& replay : replays) {
+      CAPTURE(w.policy);
+      CAPTURE(replay);
+      CAPTURE(&w - all.data());
+      auto const r = search_ended_walks(w, replay);
+      check(r);
+      sum.add(r);
+    }
+  for (auto const c : {Change::first_touch, Change::move, Change::copy, Change::collapse, Change::free})
+    CHECK(sum.saw(c));
+  MESSAGE(sum.states << " states");
+}
+
+TEST_CASE(
+    "with walks that end in the GPUs, remote pages are not coalesced, and splintered ones are unmapped") {
+  for (auto const* const sizes : {"in_place_coalescer", "migrating_coalescer"}) {
+    Machine m({0, 1}, 4);
+    m.spec.gpus_end_walks = true;
+    m.with_coalescing(sizes);
+    m.place_pages();
+    check(Search(m.spec, {write(0, 1), read(2, 0), write(1, 0)}).run());
+  }
+}
+
+TEST_CASE("the search finds a remote mapping that is not invalidated") {
+  for (bool const forgets : {false, true}) {
+    Machine m({0, 1}, 2);
+    m.spec.gpus_end_walks = true;
+    m.place_pages();
+    Search search(m.spec, {write(1, 0), write(2, 0), read(0, 0)});
+    search.world().devices().forgets_holders = forgets;
+    auto const r = search.run();
+    CHECK((r.wrong_owners != 0) == forgets);
+    CHECK((r.stale != 0) == forgets);
+  }
+}
+
 TEST_CASE("the search finds a page that is copied while an access to it is outstanding") {
   for (bool const early : {false, true}) {
     CAPTURE(early);

@@ -29,7 +29,7 @@ class World final : public DriverLinks {
       : spec_(with),
         numbers_(with.spaces),
         requests_(std::move(requests)),
-        devices_(with.in_batches, served_by(with)) {
+        devices_(with.in_batches, with.gpus_end_walks, served_by(with)) {
     state_.memory = DriverMemory(spec_);
     state_.transitions = TransitionExecutor(spec_);
     state_.faults = FaultClient(spec_);
@@ -45,6 +45,8 @@ class World final : public DriverLinks {
       if (!home) continue;
       devices_.contents(home->frame) = p + 1;
       for (auto& t : devices_.tables) t[p] = home->frame;
+      if (auto const device = device_of(home->frame); spec_.gpus_end_walks && device < kGpus)
+        devices_.page_tables[device][p] = home->frame;
     }
     make_canonical();
   }
@@ -207,7 +209,8 @@ class World final : public DriverLinks {
     };
     for (std::uint64_t g = 0; g < kGpus; ++g) {
       for (std::uint64_t p = 0; p < kPages; ++p)
-        if (devices_.tlb[g][p] != kNoFrame) check(devices_.tlb[g][p], numbers_.of(p));
+        for (auto const frame : {devices_.tlb[g][p], devices_.page_tables[g][p]})
+          if (frame != kNoFrame) check(frame, numbers_.of(p));
       if (devices_.gpus[g].phase == Devices::using_frame)
         check(devices_.gpus[g].frame, numbers_.of(devices_.gpus[g].page));
     }
@@ -224,7 +227,7 @@ class World final : public DriverLinks {
                        .frame = m.frame,
                        .move = m.move,
                        .step = static_cast<std::uint64_t>(m.step),
-                       .gpu = 0,
+                       .gpu = spec_.gpus_end_walks ? m.gpu : std::uint64_t{0},
                        .kind = 0});
   }
   void order_copy(DeviceId, CopyOrder const& m, Duration) override {

@@ -56,6 +56,16 @@ BUGS = [
     ("early: a row releases the frame before the flush", ROWS, "{invalidate, drain, flush, unmap, release}", "{invalidate, drain, release, flush, unmap}"),
     ("early: an allocated page enters the table before it is confirmed", ROWS, "{allocate, confirm, map}", "{allocate, map, confirm}"),
     ("left out: a page that cannot keep its frame is refused as one that moves", EXECUTOR, "FF_CHECK(may_keep_frame(p.transition),", "FF_CHECK(true,"),
+    ("left out: the GPU that keeps a page does not map it again", EXECUTOR,
+     "if (p.answers == 0 || device_of(p.to) != gpu) action.message.gpu = device_of(p.to);", ""),
+    ("twice: a GPU whose fault is answered maps the page twice", EXECUTOR,
+     "if (p.answers == 0 || device_of(p.to) != gpu) action.message.gpu", "action.message.gpu"),
+    ("left out: the home of a copied page does not map it again", EXECUTOR, "      action.message.gpu = device_of(p.from);\n", ""),
+    ("left out: a GPU that maps a page with copies remotely may get a copy", EXECUTOR,
+     "if (memory.is_shared(page)) memory.add_remote_reader(page, gpu);", ""),
+    ("left out: a remote mapping of a page with copies is writable", EXECUTOR,
+     "tell(p, MoveStep::map_remote, memory.shown(page, p.from), true);", "tell(p, MoveStep::map_remote, p.from, true);"),
+    ("on the wrong device: the home maps the page remotely", EXECUTOR, "        action.message.gpu = gpu;\n", "        action.message.gpu = device_of(p.from);\n"),
     ("early: a transition begins in any state", EXECUTOR, "begins_in(p.transition, memory.state_of(p.page())),", "true,"),
 ]
 

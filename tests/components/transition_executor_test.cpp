@@ -64,8 +64,8 @@ struct Pages {
   std::uint32_t begin(PageInFlight const& p) { return executor.begin(p, now); }
   // Everything that the executor returns until it waits or the transition ends.
   Words run(std::uint32_t number) {
-    static constexpr std::array<char const*, 7> kMessages{"unmap", "flush",    "remap", "forget",
-                                                          "map",   "map copy", "drop"};
+    static constexpr std::array<char const*, 8> kMessages{"unmap", "flush",    "remap", "forget",
+                                                          "map",   "map copy", "drop",  "map remote"};
     Words words;
     while (true) {
       auto const action = executor.next(number, memory, now);
@@ -76,6 +76,7 @@ struct Pages {
         case Kind::tell:
           CHECK(action.message.page == p.page());
           CHECK(action.message.move == number);
+          if (action.message.gpu != kNoGpu) writers.push_back(device_name(action.message.gpu));
           words.push_back(std::string(kMessages.at(static_cast<std::size_t>(action.message.step))) + " " +
                           frame(action.message.frame));
           break;
@@ -137,6 +138,7 @@ struct Pages {
   TransitionExecutor executor;
   Time now{};
   PageInFlight done;
+  Words writers;  // devices that a message names as the ones that map the page
 };
 
 }  // namespace
@@ -296,6 +298,63 @@ TEST_CASE("the first copy unmaps and protects the page, a further one only copie
   CHECK(b.copied(second) == Words{"changed to gpu2:0", "ended"});
   CHECK(b.memory.home(7) == PageTranslation{physical(0, 0)});
   CHECK(b.free_frames() == Pages::Frames{3, 3, 3, 7});
+}
+
+TEST_CASE("a page that a GPU maps remotely stays: the GPU's table is confirmed, or the answer writes it") {
+  for (bool const confirms : {false, true}) {
+    Pages b(spec_of(false, true));
+    auto p = b.page(7, 2, Transition::map_remotely);
+    p.consents = 1;
+    p.confirms = confirms ? 1 : 0;
+    p.answers = confirms ? 0 : 1;
+    auto const number = b.begin(p);
+    CHECK(b.run(number) == Words{"consent"});
+    CHECK(b.admitted(number) == (confirms ? Words{"map remote gpu0:0"} : Words{"answer", "ended"}));
+    if (confirms) CHECK(b.acknowledged(number) == Words{"ended"});
+    CHECK(b.writers == (confirms ? Words{"gpu2"} : Words{}));
+    CHECK(b.memory.home(7) == PageTranslation{physical(0, 0)});
+    CHECK(b.free_frames() == Pages::Frames{3, 4, 4, 7});
+  }
+}
+
+TEST_CASE("a page with copies is mapped remotely read-only, and its reader gets no copy later") {
+  Pages b(spec_of(true, false));
+  b.copy_to(1);
+  auto p = b.page(7, 2, Transition::map_remotely);
+  p.confirms = 1;
+  auto const number = b.begin(p);
+  CHECK(b.run(number) == Words{"map remote gpu0:0 read-only"});
+  CHECK(b.acknowledged(number) == Words{"ended"});
+  CHECK(b.memory.may_read_remotely(7, 2));
+  CHECK_FALSE(b.memory.may_read_remotely(7, 1));
+}
+
+TEST_CASE("the GPU whose page is announced or protected maps it again, unless its own fault is answered") {
+  auto const writers = [](Transition transition, std::uint64_t page, DeviceId gpu, bool answers) {
+    Pages b(spec_of(true, false));
+    if (transition == Transition::evict) b.copy_to(1);
+    b.writers.clear();
+    auto p = b.page(page, gpu, transition);
+    p.answers = answers ? 1 : 0;
+    auto const number = b.begin(p);
+    b.run(number);
+    b.acknowledged(number);
+    if (b.executor[number].in_use != 0) b.copied(number);
+    return b.writers;
+  };
+  CHECK(writers(Transition::move, 7, 2, true).empty());
+  CHECK(writers(Transition::move, 7, 2, false) == Words{"gpu2"});
+  CHECK(writers(Transition::duplicate, 7, 2, true) == Words{"gpu0"});
+  CHECK(writers(Transition::evict, 7, 0, false) == Words{"gpu1"});  // to the copy
+  // A full GPU: the page keeps its frame on GPU 0.
+  Pages full(spec_of(false, false));
+  for (std::uint64_t i = 0; i < 4; ++i) full.memory.take(30 + i, 0, 2);
+  auto p = full.page(7, 2, Transition::move);
+  p.answers = 1;
+  auto const number = full.begin(p);
+  full.run(number);
+  CHECK(full.acknowledged(number).back() == "ended");
+  CHECK(full.writers == Words{"gpu0"});
 }
 
 TEST_CASE("a copy of a batch is confirmed read-only on its GPU") {

@@ -95,7 +95,8 @@ TEST_CASE(
         CHECK(run.total("driver", "counter_notifications") == (reached ? 1 : 0));
         CHECK(run.total("driver", "counted_pages") == moved);
         CHECK(run.total("driver", "migrations") == moved);
-        CHECK(run.total("driver", "page_faults") == 0);
+        // A walk that ends in the GPU faults while the page moves.
+        CHECK(run.total("driver", "page_faults") == (path == "gpu" && threshold < kLines ? 1 : 0));
         CHECK(pages_on(run, 0) == moved);
         CHECK(pages_on(run, 1) == kPages - moved);
         if (threshold >= kLines) CHECK(run.total("rdma", "reads_received") == kLines + moved * 64);

@@ -53,7 +53,8 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
     return std::ranges::binary_search(sorted, x);
   };
   for (auto const& move : driver.transitions.pages()) {
-    if (move.in_use == 0 || move.awaits_iommus()) continue;
+    bool const stays = move.transition == Transition::map_remotely;
+    if (move.in_use == 0 || move.awaits_iommus() || stays) continue;
     copied_pages.push_back(move.page());
     left.push_back(move.from);
   }
@@ -76,6 +77,8 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   };
   for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
   for (auto const* tlb : m.l2_tlbs) tlb->state().tlb->each_entry(check);
+  for (auto const* gmmu : m.gmmus)
+    if (gmmu->spec().ends_walks) gmmu->state().table.each_page(check);
   for (auto const* sm : m.sms) {
     auto const& s = sm->state();
     s.l1_tlb->each_entry(check);
@@ -87,7 +90,8 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   }
 }
 
-// At the end all tables agree: the driver's, the IOMMUs', and each GPU's table of local pages.
+// At the end all tables agree: the driver's, the IOMMUs', and each GPU's table, which has all pages in its
+// memory, and others only if walks end in the GPU.
 inline void check_tables(Machine const& m) {
   auto const& table = m.driver->state().memory.table();
   std::map<PhysAddr, std::uint64_t> page_of;
@@ -101,11 +105,13 @@ inline void check_tables(Machine const& m) {
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find(page) == t); });
   for (std::size_t g = 0; g < m.gmmus.size(); ++g) {
     auto const& own = m.gmmus[g]->state().table;
-    CHECK(own.mapped_pages() == pages_on[g]);
+    std::uint64_t remote = 0;
     own.each_page([&](std::uint64_t page, PageTranslation const& t) {
       CHECK(table.find(page) == t);
-      CHECK(device_of(t.frame) == g);
+      remote += device_of(t.frame) != g ? 1 : 0;
     });
+    CHECK(own.mapped_pages() == pages_on[g] + remote);
+    if (!m.gmmus[g]->spec().ends_walks) CHECK(remote == 0);
   }
 }
 

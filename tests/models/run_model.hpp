@@ -133,6 +133,17 @@ class ModelRun {
   // From the host's launch of the first kernel to its completion at the host.
   Duration kernel_time() const { return kernel(0).finished - kernel(0).launched; }
 
+  // The kind of components that record faults, and the statistics that count the recorded ones.
+  std::string_view recorder() const {
+    return machine_config_.memory.fault_path.name() == "gpu" ? "gmmu" : "iommu";
+  }
+  std::vector<std::string_view> recorded_faults() const {
+    std::vector<std::string_view> names{"page_faults"};
+    bool const ends_walks = machine_config_.gpus_end_walks();
+    if (ends_walks) names.push_back("protection_faults");
+    if (!ends_walks || machine_config_.router.policy.facts().asks_iommu) names.push_back("remote_faults");
+    return names;
+  }
   // Sum of the statistic over all components of a kind.
   std::uint64_t total(std::string_view kind, std::string_view stat) {
     std::uint64_t sum = 0;

@@ -226,11 +226,11 @@ TEST_CASE(
       for (auto const& condition : p.only_when) {
         for (auto const& name : condition.settings()) CHECK(config.find_bound(name) != nullptr);
         settings += static_cast<int>(condition.settings().size());
-        // False for this machine, all but two.
+        // False for this machine, all but three.
         for (auto const& fact : condition.facts())
           if (fact == facts::kBuffersAreChosen.text)
             CHECK(config.find_bound(key) != nullptr);
-          else if (fact != facts::kPcieLinks.text)
+          else if (fact != facts::kPcieLinks.text && fact != facts::kIommuRequests.text)
             CHECK(config.find_bound(key) == nullptr);
         facts += static_cast<int>(condition.facts().size());
         for (auto const& [name, value] : condition.sibling_values())
@@ -318,6 +318,57 @@ TEST_CASE("a violated rule on a policy's parameter is reported with the place of
   // The other parameter is in the file.
   CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_entries = 0\n")
             .starts_with("f:"));
+}
+
+TEST_CASE("a policy that counts requests at the IOMMU is refused if walks end in the GPUs") {
+  auto const after = [](int requests) {
+    return "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.migrate.after = " +
+           std::to_string(requests) + "\n";
+  };
+  auto const base = after(3);
+  auto const on_gpu = base + "memory.fault_path = \"gpu\"\n";
+  CHECK(
+      refusal(on_gpu) ==
+      "f:2: memory.remote_touch = migrate: its parameters count translation requests at the IOMMU, but with "
+      "memory.fault_path = gpu and gpu.router.policy = distributed walks of a GPU's own table send none; let "
+      "it "
+      "decide at the first request, use memory.fault_path = iommu, or use gpu.router.policy = centralized");
+  CHECK(refusal(on_gpu + "gpu.router.policy = \"oracle\"\n") != "accepted");
+  CHECK(refusal(on_gpu + "gpu.router.policy = \"centralized\"\n") == "accepted");
+  CHECK(refusal(after(1) + "memory.fault_path = \"gpu\"\n") == "accepted");
+  CHECK(refusal(base) == "accepted");
+}
+
+TEST_CASE("parameters of the IOMMU's walks have no effect if no GPU sends it a request") {
+  std::string const walks = "iommu.walkers = 4\niommu.latency = 2\niommu.tlb_entries = 0\n";
+  std::string const migrates = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n";
+  auto const on_gpu = migrates + "memory.fault_path = \"gpu\"\n" + walks;
+  auto const why = std::string("only with ") + std::string(facts::kIommuRequests.text);
+  CHECK(unused(on_gpu) == std::vector<std::string>{"iommu.walkers (f:4; " + why + ")",
+                                                   "iommu.tlb_entries (f:6; " + why + ")",
+                                                   "iommu.latency (f:5; " + why + ")"});
+  CHECK(unused(on_gpu + "gpu.router.policy = \"oracle\"\n").empty());
+  CHECK(unused(migrates + walks).empty());
+  CHECK(unused(on_gpu + "iommu.clock = \"2GHz\"\n").size() == 3);
+  // Without faults, the fault path has no effect, and walks continue at the IOMMU.
+  CHECK(unused("memory.fault_path = \"gpu\"\n" + walks).size() == 1);
+  // A parameter without effect violates no rule.
+  CHECK(refusal(on_gpu + "iommu.tlb_ways = 3\n") == "accepted");
+}
+
+TEST_CASE("pages elsewhere are mapped remotely from the start only if no policy decides at their faults") {
+  auto const of = [](std::string const& toml) {
+    Config config(find_preset);
+    config.read_text(toml, "f");
+    MachineConfig machine;
+    machine.bind(config);
+    return std::pair{machine.gpus_end_walks(), machine.maps_remotely_at_start()};
+  };
+  std::string const touch = "memory.placement = \"first_touch\"\n", gpu = "memory.fault_path = \"gpu\"\n";
+  CHECK(of(touch) == std::pair{false, false});
+  CHECK(of(touch + gpu) == std::pair{true, true});
+  CHECK(of(touch + gpu + "memory.remote_touch = \"migrate\"\n") == std::pair{true, false});
+  CHECK(of("memory.placement = \"cpu\"\n" + gpu) == std::pair{false, false});
 }
 
 TEST_CASE("pages moved within a memory are faults meanwhile, with and without migration") {

@@ -267,10 +267,13 @@ void Assembly::build_cpus() {
     auto& instance = *cpu.instance;
     if (cpu.number == 0) add_host_and_driver(instance);
     IommuSpec iommu;
-    iommu.params = config_.iommu;
+    if (config_.asks_iommu())
+      iommu.params = config_.iommu;
+    else
+      iommu.params.clock = config_.iommu.clock;  // the others have no effect, and were not checked
     iommu.applications = applications_.names();
     iommu.index = static_cast<std::uint16_t>(cpu.number);
-    iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
+    iommu.memory_port = cpu.slice_clients.add(1, iommu.params.walkers);
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &instance.memory->iommu_table();
@@ -286,6 +289,8 @@ void Assembly::build_cpus() {
     iommu.pages_are_moved = config_.pages_leave_frames();
     iommu.recorded_by_gpus = config_.faults_recorded_by_gpus();
     iommu.records_faults = iommu.recorded_by_gpus == 0 || iommu.recorded_by_gpus != config_.faults();
+    iommu.gpus_end_walks = config_.gpus_end_walks();
+    iommu.maps_remotely_at_start = config_.maps_remotely_at_start();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -296,10 +301,11 @@ void Assembly::build_cpus() {
     port.page_faults = iommu.recorded_by_gpus != 0;
     port.fault_batches = config_.in_batches();
     constexpr std::size_t kOrders = 4;  // fault orders to a GPU: one outstanding, and replays
+    // A move that ends with an unacknowledged remap is followed by another one.
+    auto const steps = std::size_t{iommu.moves} * (iommu.gpus_end_walks ? 2 : 1);
     port.fabric = fabric_spec(
         cpu.node, "cpu_port",
-        iommu.waiters +
-            iommu.gpus.size() * (iommu.moves + replays_of_gpu() + kOrders + counter_orders_of_gpu()) +
+        iommu.waiters + iommu.gpus.size() * (steps + replays_of_gpu() + kOrders + counter_orders_of_gpu()) +
             port.inbound);
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
@@ -415,6 +421,7 @@ void Assembly::build_gpus() {
     gmmu.moves = config_.driver.migrations;
     gmmu.iommu = static_cast<std::uint16_t>(cpus_[gpu.cpu]->number);
     gmmu.records_faults = config_.faults_recorded_by_gpus() != 0;
+    gmmu.ends_walks = config_.gpus_end_walks();
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
     gmmu.has_copies = config_.memory.makes_copies();

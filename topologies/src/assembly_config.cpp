@@ -94,6 +94,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kReplays, memory.replays_faults()},
       {facts::kFaultsAtIommu, recorded_by_gpus != faults()},
       {facts::kFaultsAtGpus, recorded_by_gpus != 0},
+      {facts::kIommuRequests, asks_iommu()},
       {facts::kBatches, batches},
       {facts::kEachFault, !batch.in_batches()},
       {facts::kAccessCounters, memory.counts_accesses()},

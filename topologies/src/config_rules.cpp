@@ -170,6 +170,23 @@ void MachineConfig::check_fault_path(Config& config) const {
     config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
                                            ": GPUs record faults for the driver, but with "
                                            "memory.first_touch_by = iommu the IOMMU maps pages itself");
+  if (gpus_end_walks() && memory.remote_touch.facts().counts_requests && router.policy.facts().walks)
+    config.refuse(
+        "memory.remote_touch",
+        "memory.remote_touch = " + memory.remote_touch.name() +
+            ": its parameters count translation requests at the IOMMU, but with memory.fault_path = " +
+            memory.fault_path.name() + " and gpu.router.policy = " + router.policy.name() +
+            " walks of a GPU's own table send none; let it decide at the first request, use "
+            "memory.fault_path = iommu, or use gpu.router.policy = centralized");
+  auto const events = memory.remote_touch.facts().events;
+  bool const needs_faults = events.has(PageEventKind::fault) && !events.has(PageEventKind::request);
+  if (needs_faults && (!gpus_end_walks() || router.policy.facts().asks_iommu))
+    config.refuse("memory.remote_touch",
+                  "memory.remote_touch = " + memory.remote_touch.name() +
+                      " decides at faults, but with memory.fault_path = " + memory.fault_path.name() +
+                      " and gpu.router.policy = " + router.policy.name() +
+                      " an IOMMU answers requests for pages on other devices; use memory.fault_path = gpu "
+                      "with gpu.router.policy = distributed");
 }
 
 // The driver knows the holders of copies only from their own faults.
@@ -297,9 +314,11 @@ void MachineConfig::check(Config& config) const {
                {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
             scalar_cache.tlb);
-  if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
+  if (asks_iommu() && iommu.tlb_entries != 0)
+    rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
   if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
-  if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
+  if (asks_iommu() && iommu.walk_latency == 0)
+    rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
   rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
   rules.cache("gpu.scalar_cache", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
               scalar_cache.replacement);

@@ -148,6 +148,7 @@ void Assembly::place_pages(PagePlacement const& placement) {
     }
     instance->memory->place_host_pages();
     instance->memory->coalesce();
+    if (config_.maps_remotely_at_start()) instance->memory->map_remotely();
   }
 }
 
@@ -173,6 +174,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
       iommus * (config_.iommu.pages + config_.iommu.fault_buffer) + gpus * config_.gmmu.fault_buffer;
   driver.first_touch_by = config_.memory.first_touch_by;
   driver.first_touch_copy = config_.memory.first_touch_copy;
+  driver.gpus_end_walks = config_.gpus_end_walks();
   driver.host_written = memory.host_written();
   driver.flush_moving_pages = config_.l2_cache.software_coherent();
   driver.unmapped_pages = memory.unmapped_pages();
@@ -313,7 +315,7 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
 }
 
 // If pages may leave their frames, a GPU is requested to unmap a page of another device only if it
-// requested the page's translation.
+// requested the page's translation, or if its table maps the page from the start.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& instance = *gpu.instance;
   bool const leave =

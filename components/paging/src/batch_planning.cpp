@@ -38,7 +38,8 @@ bool BatchWorker::may_bring(std::uint64_t page, Access access, DriverTurn const&
   if (t.s.transitions.is_in_flight(page)) return true;  // checked again when the page has arrived
   auto const& memory = t.s.memory;
   if (auto const home = memory.home(page))
-    return memory.decides_at_faults() && !memory.allows(page, access, device(t.spec), *home);
+    return (memory.decides_at_faults() || t.spec.gpus_end_walks) &&
+           !memory.allows(page, access, device(t.spec), *home);
   return !memory.is_unallocated(page);
 }
 
@@ -56,11 +57,14 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
   auto const first = first_of(faults[0].page, block_size(t.spec));
   auto const pages = std::uint64_t{1} << block_size(t.spec);
   Prefetcher::Block block;
+  BlockPages remote;  // faulted on, and mapped where they are
   std::uint64_t unallocated = 0;
   for (auto const& f : faults) {
     ++s.stats[f.application].page_faults;
     if (may_bring(f.page, f.access, t)) {
-      block.faulted.set(f.page - first);
+      bool const stays =
+          !s.memory.decides_at_faults() && !s.transitions.is_in_flight(f.page) && s.memory.home(f.page);
+      (stays ? remote : block.faulted).set(f.page - first);
     } else if (auto const home = s.memory.home(f.page)) {
       ++record_.duplicates;
       // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
@@ -82,16 +86,18 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
   }
   auto& of_gpu = s.batch.of_gpu(gpu_);
   if (unallocated != faults.size()) of_gpu.replay_pending = 1;
-  if (block.faulted.none()) return;
+  auto const all_faulted = block.faulted | remote;
+  if (all_faulted.none()) return;
   for (std::uint64_t p = 0; p < pages; ++p) {
-    if (block.faulted[p]) continue;
+    if (all_faulted[p]) continue;
     block.resident[p] = s.memory.is_on(first + p, device(t.spec)) && !s.transitions.is_in_flight(first + p);
     block.candidates[p] = !block.resident[p] && may_prefetch(first + p, t);
   }
-  auto brought = block.faulted | (s.batch.prefetcher().choose(block) & block.candidates);
+  auto brought = all_faulted;
+  if (block.faulted.any()) brought |= s.batch.prefetcher().choose(block) & block.candidates;
   // A prefetched page must not evict pages that were faulted on.
-  if (pages_.size() + brought.count() > t.spec.usable_frames()) brought = block.faulted;
-  auto const faulted = static_cast<std::int64_t>(block.faulted.count());
+  if (pages_.size() + brought.count() > t.spec.usable_frames()) brought = all_faulted;
+  auto const faulted = static_cast<std::int64_t>(all_faulted.count());
   auto const prefetched = static_cast<std::int64_t>(brought.count()) - faulted;
   auto const& times = t.spec.batch;
   auto work = times.block_time + faulted * times.page_time + prefetched * times.prefetched_page_time;
@@ -103,9 +109,9 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
     IncomingPage page;
     page.page = first + p;
     page.application = static_cast<std::uint8_t>(next->application);  // prefetched: of the next fault
-    page.faulted = block.faulted[p] ? 1 : 0;
+    page.faulted = all_faulted[p] ? 1 : 0;
     page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
-    pages_.set_local(page, page.faulted != 0 && s.memory.is_on(page.page, device(t.spec)));
+    pages_.set_local(page, page.faulted != 0 && (remote[p] || s.memory.is_on(page.page, device(t.spec))));
     pages_.add(page);
   }
   pages_.end_block({.first = first, .takes = work, .left = brought.count()});

@@ -99,18 +99,23 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     auto const number = pages_.begin_next();
     auto const home = s.memory.home(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
-    auto const action = home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote)
-                             : PageAction::move_here;
-    if (is_skipped(page, home, action, t)) {
+    auto const action =
+        home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote, page.faulted == 0)
+             : PageAction::move_here;
+    bool const is_here = s.memory.is_on(page.page, device(t.spec));  // it may have been evicted since
+    bool const is_remote = maps_remotely(page, home && action == PageAction::stay && !is_here, t);
+    if (!is_remote && is_skipped(page, home, action, t)) {
       pages_.set_local(page, false);
-      if (home && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
+      bool const answers = home && (is_here || !t.spec.gpus_end_walks);
+      if (answers && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
       page_mapped(page, t);
       continue;
     }
-    pages_.set_local(page, s.memory.is_on(page.page, device(t.spec)));  // it may have been evicted since
+    pages_.set_local(page, is_here || is_remote);
     PageInFlight p;
     p.request = fault_of(page, t);
-    p.transition = transition_to(goal_of(action), s.memory.state_of(page.page));
+    p.transition =
+        is_remote ? Transition::map_remotely : transition_to(goal_of(action), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
     p.tag = number;
     p.consents = 1;
@@ -126,6 +131,10 @@ void BatchWorker::begin_pages(DriverTurn& t) {
                            : Duration::zero();
     t.begin(p, stays);
   }
+}
+
+bool BatchWorker::maps_remotely(IncomingPage const& page, bool stays, DriverTurn const& t) const {
+  return stays && t.spec.gpus_end_walks && page.faulted != 0;
 }
 
 bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home,
@@ -174,6 +183,8 @@ bool BatchWorker::admit_pages(DriverTurn& t) {
 void BatchWorker::admit(IncomingPage& page, DriverTurn& t) {
   pages_.admit(page);
   auto const number = t.s.transitions.number_of(page.page);
+  if (t.s.transitions[number].transition == Transition::map_remotely)
+    page.stage = IncomingPage::Stage::mapping;
   t.s.transitions.admit(number);
   t.run(number);
 }
@@ -258,7 +269,7 @@ PageFault BatchWorker::fault_of(IncomingPage const& page, DriverTurn const& t) c
           .gpu = device(t.spec),
           .iommu = iommu,
           .entry = kNoRecord,
-          .kind = FaultKind::moving,
+          .kind = FaultKind::remote,
           .recorded_by_gpu = 1,
           .application = page.application};
 }

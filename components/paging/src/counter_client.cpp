@@ -127,7 +127,7 @@ CounterClient::Start CounterClient::begin(std::uint64_t page, PageTranslation co
   p.confirms = 1;
   ++services_[gpu].in_flight;
   ++counts_.pages;
-  t.begin(p, s.work.busy(t.spec.counted_page_time(), t.now));
+  t.begin(p, s.work.busy_in_order(t.spec.counted_page_time(), t.now));
   return Start::started;
 }
 

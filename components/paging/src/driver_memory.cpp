@@ -69,12 +69,13 @@ PhysAddr DriverMemory::frame_on(std::uint64_t page, DeviceId device) const {
 }
 
 PageAction DriverMemory::decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
-                                FaultKind cause) {
+                                FaultKind cause, bool is_prefetch) {
   if (!decides_ || allows(page, access, gpu, home)) return PageAction::stay;
   return decision_->decide({.kind = PageEventKind::fault,
                             .access = access,
                             .cause = cause,
                             .has_copies = is_shared(page),
+                            .is_prefetch = is_prefetch,
                             .gpu = gpu,
                             .owner = device_of(home.frame),
                             .page = page});
@@ -152,6 +153,12 @@ void DriverMemory::splinter(std::uint64_t page, Time now) {
     size_changes_.push_back({first_of(page, table_.coalesced_size()), now, 0});
   }
   table_.unmap(page);
+}
+
+void DriverMemory::unmap(std::uint64_t page, unsigned size) {
+  table_.unmap(page);
+  if (!decides_ && !spec_->counts_accesses) return;
+  for (auto p = page; p - page < std::uint64_t{1} << size; ++p) decision_->forget(p);
 }
 
 std::optional<PhysAddr> DriverMemory::take_copy_elsewhere(std::uint64_t page, DeviceId device) {

@@ -102,7 +102,10 @@ bool EvictionClient::evict(BatchWorker const& worker, DriverTurn& t) {
   std::uint64_t about_to_be_free = 0;
   for (auto const& unit : units_)
     if (unit.gpu == gpu) about_to_be_free += unit.pages;
-  auto const needed = worker.incoming().needed_frames();
+  // Whether a page stays on its device is decided when it is begun.
+  bool const may_stay = t.spec.gpus_end_walks && t.facts.decision.stays_at_faults;
+  auto const& incoming = worker.incoming();
+  auto const needed = may_stay ? incoming.frames_for_begun() : incoming.needed_frames();
   while (t.s.memory.frames(gpu).available() + about_to_be_free < needed &&
          schedule_->evicts(snapshot(worker, t))) {
     auto const pages = begin_unit(worker, t);

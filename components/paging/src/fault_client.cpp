@@ -6,27 +6,39 @@
 namespace farfault {
 
 void FaultClient::serve(PageFault const& m, DriverTurn& t) {
-  if (!handle(m, true, t)) waiting_.push(m);
+  WaitingFault waiting{.fault = m};
+  if (!handle(waiting, true, t)) waiting_.push(waiting);
 }
 
 void FaultClient::retry(PageInFlight const& done, DriverTurn& t) {
   bool const decided = done.client == PagingClient::faults || done.client == PagingClient::counters;
   bool const moves = decided && !adds_copy(done.transition);
   for (auto n = waiting_.size(); n > 0; --n) {
-    auto const m = waiting_.front();
+    auto waiting = waiting_.front();
     waiting_.pop();
     // A fault that arrived while its page migrated starts no migration.
-    bool const moved = moves && done.contains(m.page);
-    if (!handle(m, !moved, t)) waiting_.push(m);
+    bool const moved = moves && done.contains(waiting.fault.page);
+    if (!handle(waiting, !moved, t)) waiting_.push(waiting);
   }
 }
 
-bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const {
+PageAction FaultClient::action_at(WaitingFault& waiting, PageFault const& m, PageTranslation const& home,
+                                  DriverTurn& t) {
+  auto& memory = t.s.memory;
+  if (waiting.is_decided != 0)
+    return memory.allows(m.page, m.access, m.gpu, home) ? PageAction::stay : waiting.action;
+  waiting.is_decided = 1;
+  return waiting.action = memory.decide(m.page, home, m.gpu, m.access, m.kind);
+}
+
+bool FaultClient::handle(WaitingFault& waiting, bool may_move, DriverTurn& t) const {
   auto& s = t.s;
+  auto m = waiting.fault;
   if (s.transitions.is_in_flight(m.page)) return false;
   auto const home = s.memory.home(m.page);
-  auto const action =
-      home && may_move ? s.memory.decide(m.page, *home, m.gpu, m.access, m.kind) : PageAction::stay;
+  if (t.spec.gpus_end_walks)
+    m.kind = !home ? FaultKind::not_mapped : may_move ? FaultKind::remote : FaultKind::moving;
+  auto const action = home && may_move ? action_at(waiting, m, *home, t) : PageAction::stay;
   if (!home) {
     if (s.memory.is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;
@@ -37,7 +49,9 @@ bool FaultClient::handle(PageFault const& m, bool may_move, DriverTurn& t) const
   } else if (action != PageAction::stay) {
     if (!bring(m, *home, goal_of(action), t)) return false;
   } else {
-    answer(m, work(m.kind, Duration::zero(), t), t);
+    bool const maps_remotely =
+        t.spec.gpus_end_walks && m.kind == FaultKind::remote && !s.memory.is_on(m.page, m.gpu);
+    answer(m, work(m.kind, maps_remotely ? t.spec.params.fault_latency : Duration::zero(), t), t);
   }
   ++s.stats[m.application].page_faults;
   return true;

@@ -185,6 +185,14 @@ void InitialMemory::coalesce() {
   }
 }
 
+void InitialMemory::map_remotely() {
+  for (auto const& p : placed_) {
+    auto const frame = iommu_table_.find_mapped(p.page)->frame;
+    for (std::uint32_t g = 0; g < gpus(); ++g)
+      if (g != p.device) gpu_tables_[g].map(p.page, frame, p.size);
+  }
+}
+
 bool InitialMemory::is_in_buffer(std::uint64_t page) const {
   return std::ranges::any_of(buffers_, [page](auto const& buffers) {
     return std::ranges::any_of(buffers, [page](PageRange const& b) { return page - b.first < b.count; });

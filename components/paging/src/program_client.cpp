@@ -143,7 +143,7 @@ ProgramClient::Start ProgramClient::free(std::uint64_t page, std::uint32_t strea
   p.from = found->frame;
   s.stats[p.request.application].freed_pages += std::uint64_t{1} << found->size;
   skip(first + (std::uint64_t{1} << found->size) - 1, order, t.spec.page_bits);
-  t.begin(p, s.work.busy(t.spec.params.allocation_latency, t.now));
+  t.begin(p, s.work.busy_in_order(t.spec.params.allocation_latency, t.now));
   return Start::started;
 }
 

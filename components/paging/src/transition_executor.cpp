@@ -183,7 +183,7 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       action.kind = p.transition == Transition::restore ? Kind::wait : Kind::changed;
       return true;
     case PageStep::unmap:
-      memory.unmap(page);
+      memory.unmap(page, p.size);
       return true;
     case PageStep::add_copy:
       memory.add_copy(page, p.to);
@@ -199,12 +199,20 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
     case PageStep::announce:
       if (p.confirms != 0) return false;
       action = tell(p, MoveStep::remap, memory.shown(page, p.to), false);
+      if (p.answers == 0 || device_of(p.to) != gpu) action.message.gpu = device_of(p.to);
       return true;
     case PageStep::protect:
       action = tell(p, MoveStep::remap, read_only(p.from), false);
+      action.message.gpu = device_of(p.from);
       return true;
     case PageStep::confirm:
       if (p.confirms == 0) return false;
+      if (p.transition == Transition::map_remotely) {
+        if (memory.is_shared(page)) memory.add_remote_reader(page, gpu);
+        action = tell(p, MoveStep::map_remote, memory.shown(page, p.from), true);
+        action.message.gpu = gpu;
+        return true;
+      }
       action = adds_copy(p.transition) ? tell(p, MoveStep::map_copy, read_only(p.to), true)
                                        : tell(p, MoveStep::map, p.to, true);
       return true;

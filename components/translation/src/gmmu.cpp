@@ -108,9 +108,9 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
 }
 
 // No IOMMU knows of the copy.
-bool Gmmu::is_local_copy(TranslateRequest const& m, GmmuState const& s) {
+bool Gmmu::is_local_copy(TranslateRequest const& m, GmmuState const& s) const {
   auto const own = s.table.find(m.page);
-  return own && is_read_only(own->frame) && own->allows(m.access);
+  return own && is_read_only(own->frame) && device_of(own->frame) == spec().device && own->allows(m.access);
 }
 
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
@@ -154,17 +154,23 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   auto const id = step.tag;
   auto& r = s.pending[id];
   bool const found = step.found && step.translation().allows(r.access);
-  observe(r, found, cx);
+  observe(r, found && device_of(step.translation().frame) == spec().device, cx);
   auto& counts = s.by_requester[r.application];
   ++(found ? counts.walk_hits : counts.walk_misses);
   TranslationStages const stages{stage_time(s.walk_began[walker] - r.requested),
                                  stage_time(cx.now() - s.walk_began[walker]), 0, 0};
-  if (!found && r.lookups == 1 && r.responded == 0) {
+  bool const is_last = r.lookups == 1 && r.responded == 0;
+  if (found || !is_last) {
+    lookup_done(id, found ? step.translation() : PageTranslation{}, FoundBy::gmmu, stages, cx);
+  } else if (spec().ends_walks) {
+    using Counts = GmmuRequesterStats;
+    record_fault(id, step.found ? FaultKind::remote : FaultKind::not_mapped,
+                 step.found ? &Counts::protection_faults : &Counts::page_faults, cx);
+    lookup_done(id, {}, FoundBy::nothing, stages, cx);
+  } else {
     r.walk_queue = stages.walk_queue;
     r.walk = stages.walk;
     request_from_iommu(id, cx);  // the look-up continues there
-  } else {
-    lookup_done(id, found ? step.translation() : PageTranslation{}, FoundBy::gmmu, stages, cx);
   }
   start_walks(cx);
 }
@@ -179,11 +185,21 @@ void Gmmu::learn(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
   if (device_of(to.frame) == spec().device && !cx.state().table.find(page)) map(page, to, cx);
 }
 
+void Gmmu::write_entry(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
+  auto const bits = spec().page_bits;
+  auto const known = cx.state().table.find_mapped(page);
+  if (!known || known->base_page(page, bits) != to.base_page(page, bits)) map(page, to, cx);
+}
+
 void Gmmu::responded(IommuResponse const& m, std::uint16_t held, Cx& cx) const {
   auto& s = cx.state();
   learn(m.page, m.translation(), cx);
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
-  if (unrecorded && s.pending[m.tag].responded == 0) record_fault(m, cx);
+  if (unrecorded && s.pending[m.tag].responded == 0) {
+    using Counts = GmmuRequesterStats;
+    bool const unmapped = m.kind == FaultKind::not_mapped;
+    record_fault(m.tag, m.kind, unmapped ? &Counts::page_faults : &Counts::remote_faults, cx);
+  }
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::iommu;
   auto& r = s.pending[m.tag];
   observe(r, mapped_here, cx);
@@ -193,36 +209,39 @@ void Gmmu::responded(IommuResponse const& m, std::uint16_t held, Cx& cx) const {
   lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, stages, cx);
 }
 
-void Gmmu::record_fault(IommuResponse const& m, Cx& cx) const {
+void Gmmu::record_fault(std::uint32_t id, FaultKind kind, FaultCount type, Cx& cx) const {
   auto& s = cx.state();
-  auto const application = s.pending[m.tag].application;
-  auto& counts = s.by_requester[application];
+  auto const& r = s.pending[id];
+  auto& counts = s.by_requester[r.application];
   if (spec().fault_batches) {  // the L2 TLB reports the faulting clients
-    ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
+    ++(counts.*type);
     return;
   }
-  auto const outcome = s.faults.add(m.page, {});
+  auto const outcome = s.faults.add(r.page, {});
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
   if (outcome != FaultBuffer::Outcome::recorded) {
     ++(outcome == FaultBuffer::Outcome::merged ? counts.merged_faults : counts.refused_faults);
     return;
   }
-  auto const record = s.faults.record_of(m.page);
-  ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
+  auto const record = s.faults.record_of(r.page);
+  ++(counts.*type);
   s.recorded_at[record] = cx.now();
-  cx.send(to_driver, Packet::of(PageFault{.page = m.page,
+  cx.send(to_driver, Packet::of(PageFault{.page = r.page,
                                           .gpu = spec().device,
                                           .iommu = spec().iommu,
                                           .entry = record,
-                                          .kind = m.kind,
+                                          .kind = kind,
                                           .recorded_by_gpu = 1,
-                                          .application = application,
-                                          .access = s.pending[m.tag].access}));
+                                          .application = r.application,
+                                          .access = r.access}));
 }
 
 void Gmmu::replay(Replay const& m, Cx& cx) const {
   auto& s = cx.state();
-  learn(m.page, {m.frame, m.size}, cx);
+  if (spec().ends_walks && m.frame != kNoFrame && m.once == 0)
+    write_entry(m.page, {m.frame, m.size}, cx);
+  else
+    learn(m.page, {m.frame, m.size}, cx);
   auto const forward = [&](std::uint64_t page, PageTranslation const& to, FoundBy found_by) {
     cx.send(response,
             TranslateResponse{.page = page, .frame = to.frame, .found_by = found_by, .size = to.size});
@@ -252,6 +271,7 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
       cx.send(flush, i, Flush{m.frame, m.move, 1, m.size});
     return;
   }
+  if (m.step == MoveStep::remap) return write_entry(m.page, {m.frame, m.size}, cx);
   if (m.step == MoveStep::map) {
     map(m.page, {m.frame, m.size}, cx);
     return cx.send(acknowledge, Invalidated{m.move});
@@ -275,7 +295,7 @@ void Gmmu::map(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
   auto& s = cx.state();
   if (spec().coalesces == 0) return s.table.map(page, to.frame, to.size);
   s.table.map(page, to.base_page(page, spec().page_bits).frame);
-  if (!s.table.can_coalesce(page)) return;
+  if (device_of(to.frame) != spec().device || !s.table.can_coalesce(page)) return;
   s.coalescing.coalesce(page, s.table);
   write_entries(cx);
 }

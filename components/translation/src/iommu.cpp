@@ -31,6 +31,10 @@ IommuState Iommu::initial() const {
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
   s.directory = PageDirectory(spec().page_bits, spec().spaces);
+  if (spec().maps_remotely_at_start)
+    s.table.each_page([&](std::uint64_t page, PageTranslation const& to) {
+      for (auto const& gpu : spec().gpus) learn(page, to, gpu.device, s);
+    });
   s.moving = MshrTable<IommuWaiter>(spec().moves, 0);
   s.invalidations.resize(spec().moves);
   return s;
@@ -42,16 +46,21 @@ Iommu::ApplicationStats Iommu::application_stats() const {
 
 std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
   auto const& p = spec().params;
-  return {{{"memory.remote_touch", spec().decision.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.decision; }},
-          {{"iommu.tlb_organization", p.tlb.organization.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.tlb; }},
-          {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
-           [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
-          {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
-           [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
-          {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
-           [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+  std::vector<PolicyStats> all;
+  if (!decision_.decides_at_driver_only())
+    all.push_back({{"memory.remote_touch", spec().decision.stats()},
+                   [](IommuState const& s) -> StatSource const& { return s.decision; }});
+  std::vector<PolicyStats> const of_parts{
+      {{"iommu.tlb_organization", p.tlb.organization.stats()},
+       [](IommuState const& s) -> StatSource const& { return s.tlb; }},
+      {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
+       [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
+      {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
+       [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
+      {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
+       [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+  all.insert(all.end(), of_parts.begin(), of_parts.end());
+  return all;
 }
 
 std::string Iommu::waiting_for() const {
@@ -217,29 +226,35 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
       return forget(m, cx);
     case MoveStep::map:
     case MoveStep::map_copy:
+    case MoveStep::map_remote:
       return map(m, cx);
     case MoveStep::drop:
       return drop(m, cx);
   }
 }
 
-// Sends packets behind all earlier responses, one per cycle; returns their number.
 template <class Holds>
-std::uint32_t Iommu::send_to_holders(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const {
+std::uint32_t Iommu::send_in_order(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const {
   auto& s = cx.state();
   auto p =
       Packet::of(Invalidate{.page = m.page, .frame = m.frame, .move = m.move, .step = step, .size = m.size});
-  auto& left = s.invalidations[m.move];
-  left = 0;
+  std::uint32_t sent = 0;
   for (auto const& gpu : spec().gpus) {
     if (!holds(gpu.device)) continue;
     s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
     p.route.destination = gpu.node;
     cx.send(response, p, s.last_response - cx.now());
-    ++left;
+    ++sent;
   }
-  if (left == 0) cx.send(step_done, StepDone{m.move});
-  return left;
+  return sent;
+}
+
+template <class Holds>
+std::uint32_t Iommu::send_to_holders(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const {
+  auto const sent = send_in_order(step, m, holds, cx);
+  cx.state().invalidations[m.move] = sent;
+  if (sent == 0) cx.send(step_done, StepDone{m.move});
+  return sent;
 }
 
 // Sends the request to the GPU that has the frame, if it is behind this IOMMU.
@@ -276,14 +291,16 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
 
 void Iommu::map(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
+  auto const mapper = m.step == MoveStep::map_remote ? m.gpu : device_of(m.frame);
   if (m.step == MoveStep::map_copy) {
-    s.directory.add_holder(m.page, device_of(m.frame));
+    s.directory.add_holder(m.page, mapper);
   } else {
     map_page(m.page, {m.frame, m.size}, s);
     if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
   }
+  if (m.step == MoveStep::map_remote) learn(m.page, {m.frame, m.size}, mapper, s);
   send_to_holders(
-      MoveStep::map, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
+      MoveStep::map, m, [&](DeviceId gpu) { return gpu == mapper; }, cx);
 }
 
 // A copy is known only to the GPU that has it.
@@ -304,6 +321,9 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": remapped page was not unmapped");
   s.moving.release(*entry, [](IommuWaiter const&) {});
+  if (spec().gpus_end_walks)
+    send_in_order(
+        MoveStep::remap, m, [&](DeviceId gpu) { return gpu == m.gpu; }, cx);
 }
 
 // Records a GPU to notify when the page moves away, in addition to the GPU that has it.

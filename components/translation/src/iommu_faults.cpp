@@ -62,10 +62,16 @@ void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Reque
                    std::uint32_t own_entry, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
-  if (to.found_by == FoundBy::settled) learn(page, to.to, requester.gpu, s);
+  bool const is_held = to.found_by == FoundBy::settled || (spec().gpus_end_walks && to.to.frame != kNoFrame);
+  if (is_held) learn(page, to.to, requester.gpu, s);
   s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-  auto p = Packet::of(Replay{
-      .page = page, .frame = to.to.frame, .entry = own_entry, .size = to.to.size, .found_by = to.found_by});
+  bool const once = to.kind == FaultKind::moving && device_of(to.to.frame) != requester.gpu;
+  auto p = Packet::of(Replay{.page = page,
+                             .frame = to.to.frame,
+                             .entry = own_entry,
+                             .size = to.to.size,
+                             .found_by = to.found_by,
+                             .once = static_cast<std::uint8_t>(once ? 1 : 0)});
   p.route.destination = requester.node;
   cx.send(response, p, s.last_response - cx.now());
 }
@@ -74,7 +80,7 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
   bool const nowhere = m.frame == kNoFrame;
   bool const settled = m.kind != FaultKind::not_mapped && !nowhere;
-  Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay};
+  Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay, m.kind};
   bool const copied = m.kind == FaultKind::copied;
   if (!nowhere && !copied) map_page(m.page, {m.frame, m.size}, s);
   if (settled && !copied) s.tlb->fill(m.page, there.to);

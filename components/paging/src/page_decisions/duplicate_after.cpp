@@ -40,7 +40,11 @@ class DuplicateAfter final : public PageDecision {
     using enum PageEventKind;
     auto const events = p.counts == Counts::requests ? PageEvents{request, write_to_copies, fault}
                                                      : PageEvents{request, write_to_copies, fault, counted};
-    return {.moves_pages = true, .makes_copies = true, .events = events};
+    return {.moves_pages = true,
+            .makes_copies = true,
+            .events = events,
+            .counts_requests = p.counts == Counts::requests && p.after > 1,
+            .stays_at_faults = p.counts == Counts::accesses};
   }
   DuplicateAfter(Params const& p, Setup const& setup)
       : params_{p}, page_bits_(setup.page_bits), spaces_(setup.spaces) {}

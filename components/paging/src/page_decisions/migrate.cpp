@@ -19,8 +19,10 @@ class Migrate final : public PageDecision {
     }
   };
 
-  static constexpr Facts facts() {
-    return {.moves_pages = true, .events = {PageEventKind::request, PageEventKind::fault}};
+  static constexpr Facts facts(Params const& p) {
+    return {.moves_pages = true,
+            .events = {PageEventKind::request, PageEventKind::fault},
+            .counts_requests = p.after > 1};
   }
 
   Migrate(Params const& p, Setup const& setup) : params_{p} {

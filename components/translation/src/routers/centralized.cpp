@@ -5,6 +5,7 @@ namespace farfault::routers {
 namespace {
 
 struct Centralized final : Router {
+  static constexpr Facts facts() { return {.walks = false}; }
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return {Route::iommu}; }
 };
 

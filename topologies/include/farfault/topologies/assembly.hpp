@@ -207,6 +207,17 @@ struct MachineConfig {
   // k.
   std::uint32_t faults() const;
   std::uint32_t faults_recorded_by_gpus() const;
+  // Walks of a GPU's own table end in the GPU, and the table has remote mappings (fault_path.hpp), with
+  // maps_remotely_at_start() of all pages that are on another device at time zero; otherwise the first
+  // access to such a page faults, so that memory.remote_touch decides about it.
+  bool gpus_end_walks() const {
+    return memory.replays_faults() && memory.fault_path.facts().gpu_ends_walks();
+  }
+  // Some translation requests are sent to an IOMMU.
+  bool asks_iommu() const { return !gpus_end_walks() || router.policy.facts().asks_iommu; }
+  bool maps_remotely_at_start() const {
+    return gpus_end_walks() && !memory.remote_touch.facts().events.has(PageEventKind::fault);
+  }
   // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.facts().pressure_epoch; }
   // Maximum outstanding page-table reads and writes of a GMMU.

@@ -9,6 +9,7 @@
 // - After a block is processed, its pages migrate in order. A page is admitted (page_transition.hpp) when no
 //   IOMMU and no GPU maps it and there is a frame on the GPU. Copies overlap at the copy engine. A page
 //   without contents arrives immediately. Prefetched pages arrive as read-only copies, if these exist.
+// - A faulted page that stays on its device is mapped remotely, if walks end in the GPUs (fault_path.hpp).
 // - Units of a full GPU are evicted meanwhile (eviction_client.hpp). The batch ends when all its pages are
 //   mapped and all evictions are complete.
 #pragma once
@@ -101,13 +102,15 @@ class BatchWorker {
   void order(FaultOrder const& m, DriverTurn& t) const;
   // Plans the pages of a block that migrate, and the driver's work on it.
   void plan_block(std::span<FaultBatch::Entry const> faults, DriverTurn& t);
-  // The batch can bring the page to its GPU: a page that is elsewhere and may migrate, or an unmapped
-  // page that may be mapped.
+  // The batch can bring the page to its GPU: a page that is elsewhere and may migrate or be mapped remotely,
+  // or an unmapped page that may be mapped.
   bool may_bring(std::uint64_t page, Access access, DriverTurn const& t) const;
   // The same for a page without a fault: it must be in CPU memory or in a buffer.
   bool may_prefetch(std::uint64_t page, DriverTurn const& t) const;
   // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve.
   void begin_pages(DriverTurn& t);
+  // A page that stays on its device and is mapped there.
+  bool maps_remotely(IncomingPage const& page, bool stays, DriverTurn const& t) const;
   // A program or another worker was faster, or the page is accessed where it is.
   bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
                   DriverTurn const& t) const;

@@ -53,6 +53,7 @@ class DriverMemory {
   PageSizes& page_sizes() { return *page_sizes_; }
   StatSource const& frame_statistics() const { return frames_; }
   StatSource const& size_statistics() const { return page_sizes_; }
+  StatSource const& decision_statistics() const { return decision_; }
   // First base pages of large pages that wait to be coalesced.
   std::vector<std::uint64_t>& to_coalesce() { return to_coalesce_; }
   std::vector<PageSizeRecord>& size_changes() { return size_changes_; }
@@ -91,7 +92,7 @@ class DriverMemory {
   bool decides_at_faults() const { return decides_; }
   // Action at a fault on a page that is mapped at `home`; `stay` if the GPU may access it.
   PageAction decide(std::uint64_t page, PageTranslation const& home, DeviceId gpu, Access access,
-                    FaultKind cause);
+                    FaultKind cause, bool is_prefetch = false);
   // Action for a page in a region to which the GPU has made `accesses` counted accesses.
   PageAction decide_counted(std::uint64_t page, PageTranslation const& home, DeviceId gpu,
                             std::uint32_t accesses);
@@ -108,7 +109,8 @@ class DriverMemory {
   void map(std::uint64_t page, PageTranslation const& to, Time now);
   // The page is about to be moved or freed.
   void splinter(std::uint64_t page, Time now);
-  void unmap(std::uint64_t page) { table_.unmap(page); }
+  // The page is freed.
+  void unmap(std::uint64_t page, unsigned size);
 
   // Copies. take_copy_elsewhere(): removes the latest copy that is not on the device.
   void add_copy(std::uint64_t page, PhysAddr frame) { copies_.add(page, frame); }

@@ -38,8 +38,10 @@ struct DriverParams {
   std::uint32_t migrations = 16;
   Duration allocation_latency = 100ns;
   void describe(ParamTable& t) {
-    t.duration("fault_latency", fault_latency, {1ns, 1s},
-               "Driver time per fault: mapping a page at its first touch, or starting a migration", "assumed")
+    t.duration(
+         "fault_latency", fault_latency, {1ns, 1s},
+         "Driver time per fault: mapping a page at its first touch or remotely, or starting a migration",
+         "assumed")
         .only_when(facts::kReplays)
         .only_when(Condition(facts::kEachFault).else_use("driver.batch.time"));
     t.count("faults_at_a_time", faults_at_a_time, {1, 65536},
@@ -81,6 +83,7 @@ struct PagingDriverSpec {
   std::uint32_t queue = 1024;  // maximum outstanding faults of all IOMMUs and GPUs together
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
+  bool gpus_end_walks = false;          // tables of GPUs have remote mappings (translation/fault_path.hpp)
   std::vector<PageRange> host_written;  // pages whose contents the host wrote
   bool flush_moving_pages = false;      // L2 partitions kept coherent by software may hold lines of them
   std::uint64_t unmapped_pages = 0;     // unmapped pages of the workload at time zero
@@ -158,11 +161,13 @@ struct DriverFacts {
   explicit DriverFacts(PagingDriverSpec const& spec)
       : replay(spec.batch.replay.facts()),
         eviction_schedule(spec.batch.eviction_schedule.facts()),
-        compaction(spec.compaction.facts()) {}
+        compaction(spec.compaction.facts()),
+        decision(spec.decision.facts()) {}
 
   FaultReplay::Facts replay;
   EvictionSchedule::Facts eviction_schedule;
   Compaction::Facts compaction;
+  PageDecision::Facts decision;
 };
 
 }  // namespace farfault

@@ -23,6 +23,12 @@ class DriverWork {
     worked_ps_ += static_cast<std::uint64_t>(picoseconds(takes));
     return first - now;
   }
+  // The same, but not before the end of earlier work: for pages that leave their frames, because answers
+  // with these frames may be part of that work.
+  Duration busy_in_order(Duration takes, Time now) {
+    busy(takes, now);
+    return all_done() - now;
+  }
   // End of all work so far.
   Time all_done() const { return *std::ranges::max_element(free_at_); }
   // `waited`: for locks of VA blocks.

@@ -3,7 +3,7 @@
 //
 // - A page is planned, then begun (its transition has a number), then passed (it has a frame or needs none),
 //   then mapped. Pages are begun and passed in order, and mapped in any order.
-// - A local page or its copy is on the GPU already: it needs no frame.
+// - A local page or its copy is on the GPU already, or the GPU maps it remotely: it needs no frame.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +98,14 @@ class IncomingPages {
   std::uint64_t mapped_pages() const { return mapped_; }
   std::uint64_t in_transfer() const { return in_transfer_; }
   std::uint64_t arriving() const { return arriving_; }
+  // Frames for the pages that are not passed: for all of them, or for the begun ones only.
   std::uint64_t needed_frames() const { return pages_.size() - passed_ - local_; }
+  std::uint64_t frames_for_begun() const {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        pages_.begin() + static_cast<std::ptrdiff_t>(passed_),
+        pages_.begin() + static_cast<std::ptrdiff_t>(begun_),
+        [](auto const& p) { return p.stage <= IncomingPage::Stage::ready && p.is_local == 0; }));
+  }
   bool all_mapped() const { return mapped_ == pages_.size(); }
   // End of the driver's work on the next page to be passed; Time{}: all are passed.
   Time next_worked() const { return passed_ < pages_.size() ? worked(pages_[passed_]) : Time{}; }

@@ -88,7 +88,9 @@ class InitialMemory {
     return owner >= kFirstCpu ? kFirstCpu : static_cast<DeviceId>(spec_.devices.number_of(owner));
   }
 
+  // A GPU's table has the pages in its memory, and after map_remotely() the pages of other devices, too.
   PageTable const& gpu_table(std::uint32_t gpu) const { return gpu_tables_[gpu]; }
+  void map_remotely();
   PageTable const& iommu_table() const { return iommu_table_; }
   // In placement order.
   std::vector<PlacedPage> const& placed() const { return placed_; }

@@ -8,7 +8,7 @@
 //   that decides at counted accesses.
 // - An IOMMU answers a request whose action is `stay`. Otherwise the request faults, and the driver takes the
 //   action that the policy decides at the fault.
-// - forget(): the page was unmapped at the IOMMU.
+// - forget(): the page was unmapped at the IOMMU; at the driver, it was freed.
 // - A further event is a PageEventKind with its condition, and a call of decide() where it occurs, by a part
 //   that exists only if the policy lists the event. A further action is a PageAction, with the row of
 //   page_transition.hpp that carries it out.
@@ -25,6 +25,8 @@
 namespace farfault {
 
 // stay: the page stays on its device, and the access is served there; not for a write to a page with copies.
+// At a fault, a GPU with remote mappings (translation/fault_path.hpp) maps the page there, unless the page
+// was in flight; then only the stalled accesses are served there.
 // move_here: the page moves to the requester, and its copies are dropped; needs Facts::moves_pages.
 // copy_here: the requester gets a read-only copy; for reads, needs Facts::makes_copies.
 enum class PageAction : std::uint8_t { stay, move_here, copy_here };
@@ -33,10 +35,11 @@ enum class PageAction : std::uint8_t { stay, move_here, copy_here };
 // each merged request:
 //   request          request for the translation of a page on another device
 //   write_to_copies  request to write a page that has copies, on any device; it is not a `request`
-// At the driver, once per attempt to serve the fault:
+// At the driver, once per fault:
 //   fault            fault on a mapped page that the requester may not access: the page is on another device,
 //                    or the access is a write and the page has copies; also for each page that a batch
 //                    prefetches, as a read
+// A request of a GPU whose walks end in the GPU is one only if the router sends it to the IOMMU.
 // At the driver, once per attempt to serve the page:
 //   counted          the requester's counted accesses to a region of the owner's memory have reached the
 //                    threshold (gpu.access_counters), and some were to the page's part of it; for a mapped
@@ -65,6 +68,7 @@ struct PageEvent {
   // at the time of the decision.
   FaultKind cause = FaultKind::remote;
   bool has_copies = false;
+  bool is_prefetch = false;    // fault: the page is prefetched by a batch
   DeviceId gpu = 0;            // requester
   DeviceId owner = 0;          // device of the page
   std::uint32_t accesses = 0;  // counted: accesses to the region
@@ -86,6 +90,16 @@ class PageDecision {
     Needed<bool> moves_pages;  // pages may migrate
     bool makes_copies = false;
     PageEvents events = {};
+    // Its decisions depend on the number of requests for a page at an IOMMU. A GPU must not hold remote
+    // mappings then (translation/fault_path.hpp), because they answer the next requests.
+    bool counts_requests = false;
+    // At a fault, it may decide that the page stays on its device.
+    bool stays_at_faults = false;
+
+    // It decides nothing at IOMMUs: the driver's object alone has statistics.
+    bool decides_at_driver_only() const {
+      return !events.has(PageEventKind::request) && !events.has(PageEventKind::write_to_copies);
+    }
   };
   static PolicyList<PageDecision> known();
 

@@ -4,7 +4,7 @@
 // - of(): the page's record, created if there is none. The reference, and pointers of find(), are valid until
 //   the next of().
 // - find(): null if of() was never called for the page. forget() resets a record to Record{}, and find()
-//   still returns it.
+//   still returns it. Without arguments, it has no records, and only forget() may be called.
 // - Memory: the used part of the table and one Record per page ever passed to of(); none is released.
 #pragma once
 
@@ -33,6 +33,7 @@ class PageRecords {
     return records_.emplace_back();
   }
   void forget(std::uint64_t page) {
+    if (records_.empty()) return;
     if (auto const number = number_of_.find_mapped(page)) records_[number->frame / kUnit] = {};
   }
 

@@ -39,13 +39,13 @@ enum class PageStep : std::uint8_t {
   add_copy,     // in the driver's list of copies
   drop_copy,    // likewise
   release,      // `from` becomes free; skipped if there is none, or if it is `to`
-  announce,     // informs every IOMMU of the page's frame, read-only if it has copies; skipped if a later
-                // `confirm` does so
-  protect,      // informs every IOMMU that the page's own frame is read-only
-  confirm,      // (wait) informs every IOMMU of `to`, until all have acknowledged: their tables contain it,
-                // or that of the GPU with the copy; skipped unless the client asks for it
-  answer,       // the fault is answered with the frame that the GPU may use: its copy's or the page's;
-                // skipped unless the client asks for it
+  announce,  // informs every IOMMU of the page's frame, read-only if it has copies, and the GPU that has the
+             // frame, unless it gets an answer; skipped if a later `confirm` does so
+  protect,   // informs every IOMMU, and the GPU that has it, that the page's own frame is read-only
+  confirm,   // (wait) informs every IOMMU of `to`, until all have acknowledged: their tables contain it,
+             // or that of the GPU with the copy or the remote mapping; skipped unless the client asks for it
+  answer,    // the fault is answered with the frame that the GPU may use: its copy's or the page's;
+             // skipped unless the client asks for it
 };
 inline constexpr auto kPageSteps = static_cast<std::size_t>(PageStep::answer) + 1;
 
@@ -64,6 +64,7 @@ enum class Transition : std::uint8_t {
   refill,
   give_back,
   restore,
+  map_remotely,
 };
 
 using PageSteps = std::array<PageStep, 14>;
@@ -80,13 +81,14 @@ struct TransitionRow {
 // evict: the page may also be shared; then it ends on the device of its latest copy. transfer: a program
 // copies contents. relocate: to another frame of the same memory, for compaction or coalescing. refill:
 // likewise, of data without a page. give_back: a frame taken for a page that is not relocated after all is
-// released. restore: a page that has waited for consent keeps its frame.
+// released. restore: a page that has waited for consent keeps its frame. map_remotely: the page stays, and a
+// GPU maps it in its own table; the page may also be shared, and is then mapped read-only.
 inline constexpr auto kTransitions = [] {
   using enum PageStep;
   using T = Transition;
   using S = PageState;
   // clang-format off
-  return std::array<TransitionRow, 14>{{
+  return std::array<TransitionRow, 15>{{
       {.transition = T::first_touch, .name = "first touch", .from = S::unmapped, .to = S::resident,
        .steps = PageSteps{consent, allocate, copy, map, release, confirm, answer}},
       {.transition = T::move, .name = "move", .from = S::resident, .to = S::resident,
@@ -121,6 +123,8 @@ inline constexpr auto kTransitions = [] {
        .steps = PageSteps{copy, release}},
       {.transition = T::restore, .name = "restore", .from = S::resident, .to = S::resident,
        .steps = PageSteps{announce, map}},
+      {.transition = T::map_remotely, .name = "map remotely", .from = S::resident, .to = S::resident,
+       .steps = PageSteps{consent, confirm, answer}},
   }};
   // clang-format on
 }();
@@ -165,7 +169,7 @@ constexpr bool begins_in(Transition t, PageState state) {
   auto const from = row_of(t).from;
   if (from != PageState::resident) return state == from;
   return state == PageState::resident || state == PageState::hosted ||
-         (t == Transition::evict && state == PageState::shared);
+         ((t == Transition::evict || t == Transition::map_remotely) && state == PageState::shared);
 }
 
 // Eviction of a page, or of a copy of it.

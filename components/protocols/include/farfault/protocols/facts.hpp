@@ -25,6 +25,9 @@ inline constexpr Fact kReplays{
     "first touch"};
 inline constexpr Fact kFaultsAtIommu{"faults recorded by the IOMMU (memory.fault_path)"};
 inline constexpr Fact kFaultsAtGpus{"faults recorded by a GPU (memory.fault_path)"};
+inline constexpr Fact kIommuRequests{
+    "translation requests to the IOMMU: a gpu.router.policy that sends some, or memory.fault_path = "
+    "\"iommu\" in the settings under which it has an effect"};
 inline constexpr Fact kBatches{
     "driver.batch.replay other than \"each_fault\", and the settings under which memory.fault_path has an "
     "effect"};

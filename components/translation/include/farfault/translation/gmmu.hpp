@@ -4,11 +4,13 @@
 //
 // - The page table holds only pages in this GPU's memory (GMMU Bypass, NPC 2020, section 2.3). A request
 //   whose walk finds no page is forwarded to the IOMMU, unless it was already sent there.
+// - If walks end in the GPU (fault_path.hpp), the table also holds remote mappings, by the driver's answers.
+//   A walk that finds no entry, or no write permission, is a fault, recorded at the end of the walk.
 // - Guarantees: every request gets exactly one response, from the first look-up that finds the page or
 //   faults. A second result is discarded, but its walk has occupied a walker.
 // - Order: replays and invalidations are forwarded to the L2 TLB behind all earlier responses. An
 //   invalidation clears the page's entry, and is acknowledged when the TLBs have acknowledged it.
-// - Faults that the IOMMU has not recorded (fault_path.hpp) are recorded here: fault_buffer.hpp, or with
+// - These faults, and faults that the IOMMU has not recorded, are recorded here: fault_buffer.hpp, or with
 //   batches raw_faults.hpp and utlb_faults.hpp.
 // - Limits: `pending` requests; further ones stall in order.
 #pragma once
@@ -96,6 +98,7 @@ struct GmmuSpec {
   std::uint32_t slices_to_flush = 0;     // when a page moves away
   std::uint32_t moves = 0;               // maximum pages that move away at a time
   bool records_faults = false;           // of one kind or all (fault_path.hpp)
+  bool ends_walks = false;               // a walk ends with a translation or a fault (fault_path.hpp)
   bool fault_batches = false;            // the driver serves faults in batches
   std::uint32_t sms = 1;                 // the first clients of the L2 TLB
   bool has_copies = false;               // its table may map read-only copies of pages
@@ -105,6 +108,9 @@ struct GmmuSpec {
   std::vector<std::uint8_t> application_of_space = {0};  // by address space; if several share it, the first
 
   bool buffers_batches() const { return records_faults && fault_batches; }
+  // Some requests are sent to the IOMMU; some of these may be faults that it has not recorded.
+  bool asks_iommu() const { return !ends_walks || router.policy.facts().asks_iommu; }
+  bool records_for_iommu() const { return records_faults && asks_iommu(); }
 };
 
 struct GmmuRequesterStats {
@@ -115,6 +121,7 @@ struct GmmuRequesterStats {
   // Faults that the GPU records.
   std::uint64_t page_faults = 0;
   std::uint64_t remote_faults = 0;
+  std::uint64_t protection_faults = 0;
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
   static std::span<Stat<GmmuRequesterStats> const> list() {
@@ -127,14 +134,20 @@ struct GmmuRequesterStats {
          StatKind::counter, [](S s) { return s.walk_misses; }},
         {"iommu_requests", "count", "Requests sent to the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_requests; }},
-        Stat<GmmuRequesterStats>{"page_faults", "count", "Page faults on unmapped pages, sent to the driver",
+        Stat<GmmuRequesterStats>{"page_faults", "count",
+                                 "Page faults on unmapped pages, sent to the driver. Of walks that end in a "
+                                 "fault: on pages that this GPU's page table does not map",
                                  StatKind::counter, [](S s) { return s.page_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
-        Stat<GmmuRequesterStats>{
-            "remote_faults", "count",
-            "Page faults on pages that are mapped on another device, have copies, or are being moved",
-            StatKind::counter, [](S s) { return s.remote_faults; }}
-            .only_when<&GmmuSpec::records_faults>(),
+        Stat<GmmuRequesterStats>{"remote_faults", "count",
+                                 "Page faults, found by the IOMMU, on pages that are mapped on another "
+                                 "device, have copies, or are being moved",
+                                 StatKind::counter, [](S s) { return s.remote_faults; }}
+            .only_when<&GmmuSpec::records_for_iommu>(),
+        Stat<GmmuRequesterStats>{"protection_faults", "count",
+                                 "Page faults on writes to pages that this GPU's page table maps read-only",
+                                 StatKind::counter, [](S s) { return s.protection_faults; }}
+            .only_when<&GmmuSpec::ends_walks>(),
         Stat<GmmuRequesterStats>{"merged_faults", "count",
                                  "Faults on a page that is already in the fault buffer", StatKind::counter,
                                  [](S s) { return s.merged_faults; }}
@@ -333,11 +346,13 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   bool settle(GmmuState& s, Time at) const override { return s.buffer_full.settle(at); }
   // Admits a request that arrived at `since`.
   void admit(TranslateRequest const& m, Time since, Cx& cx) const;
-  // Maps the page that holds base page `page`; it is in this GPU's memory: the IOMMU has returned or replayed
-  // its frame (first touch, migration), or a program allocates it.
+  // Maps the page that holds base page `page`: the IOMMU has returned or replayed its frame (first touch,
+  // migration), or a program allocates it. Base pages of other devices are not coalesced.
   void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   // Maps the page if it has a frame here and the table does not map it.
   void learn(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
+  // The driver's answer: maps the page unless the table has this frame.
+  void write_entry(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap(Invalidate const& m, Cx& cx) const;
   void write_entries(Cx& cx) const;
   void start_walks(Cx& cx) const;
@@ -345,9 +360,11 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   // True for a read of a page that this GPU has a copy of, which is walked here even if the router selects
   // the IOMMU.
-  static bool is_local_copy(TranslateRequest const& m, GmmuState const& s);
+  bool is_local_copy(TranslateRequest const& m, GmmuState const& s) const;
   void responded(IommuResponse const& m, std::uint16_t held, Cx& cx) const;
-  void record_fault(IommuResponse const& m, Cx& cx) const;
+  // Records the fault of a pending request, which counts as `type`.
+  using FaultCount = std::uint64_t GmmuRequesterStats::*;
+  void record_fault(std::uint32_t id, FaultKind kind, FaultCount type, Cx& cx) const;
   // Sends the entries that the driver reads, one per cycle.
   void drain(FaultOrder const& m, Cx& cx) const;
   // Forwards a replay. One that answers a fault packet of this GPU frees its fault-buffer entry; without a
@@ -359,7 +376,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void page_replayed(std::uint64_t page, Cx& cx) const;
   void retry(Cx& cx) const;
   // A page that a fault of the request has put into this GPU's memory (first touch, migration) is not local:
-  // the request needs the IOMMU. So does a faulted page.
+  // the request needs the IOMMU. So does a faulted page. A page that the table maps remotely is not local.
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // Ends a look-up of the request: with a frame, without one, or with a fault.
   void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,

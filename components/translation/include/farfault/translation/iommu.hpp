@@ -6,6 +6,8 @@
 // - Faults: a page without an entry; a page on another device, or with copies, if the remote-access policy
 //   decides so (page_decision.hpp); a page that is being moved. A fault that the driver serves occupies only
 //   a fault-buffer entry, or nothing if GPUs record their faults (fault_path.hpp).
+// - It passes on what the driver writes to the page tables of its GPUs, and records which of them hold a
+//   translation of a page elsewhere, by a response, a replay or a remote mapping (page_directory.hpp).
 // - Guarantees: every request gets exactly one response. No fault is lost (fault_buffer.hpp). Replays and
 //   invalidations are sent behind all earlier responses (ATS invalidation).
 // - Limits: `pages` walks and faults. A request that needs one more stalls in order; hits and merged requests
@@ -53,31 +55,34 @@ struct IommuParams {
   void describe(ParamTable& t) {
     t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
                 "Clock frequency of the IOMMU", "MGPUSim 4.2: 1 GHz");
-    t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks",
-            "GMMU Bypass (NPC 2020), Table 1: 8");
-    t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "Entries of the IOMMU's TLB. 0: no TLB", "assumed");
     {
-      auto const if_present = t.only_when(sibling("tlb_entries").is_above(0));
-      t.count("tlb_ways", tlb_ways, {1, 65536}, "Ways of the IOMMU's TLB. Must divide tlb_entries",
+      auto const if_requested = t.only_when(facts::kIommuRequests);
+      t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks",
+              "GMMU Bypass (NPC 2020), Table 1: 8");
+      t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "Entries of the IOMMU's TLB. 0: no TLB", "assumed");
+      {
+        auto const if_present = t.only_when(sibling("tlb_entries").is_above(0));
+        t.count("tlb_ways", tlb_ways, {1, 65536}, "Ways of the IOMMU's TLB. Must divide tlb_entries",
+                "assumed");
+        tlb.describe(t, "tlb_", "assumed");
+      }
+      t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
+          .only_when(sibling("walk_latency").is(0));
+      walk_cache_policies.describe(t);
+      t.count("walk_latency", walk_latency, {0, 1'000'000},
+              "Fixed page-walk latency in cycles. 0: walk the table in the CPU's memory",
+              "assumed: 0, page walks as in hardware; MGPUSim's MMU: fixed, 100 cycles, none before 2021");
+      t.flag("walk_reads_first_entry", walk_reads_first_entry,
+             "IOMMU walks read the first base-page entry of a coalesced large page for its frame. false: the "
+             "walk ends at the entry above",
+             "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
+          .only_when(facts::kCoalescing);
+      t.flag("merge", merge, "Merge requests for a page with an outstanding walk",
+             "assumed; MGPUSim's MMU: one walk per request");
+      t.count("latency", latency, {1, 10000}, "TLB latency in cycles", "assumed");
+      t.count("pages", pages, {1, 1 << 20}, "Maximum outstanding walks and faults, queued ones included",
               "assumed");
-      tlb.describe(t, "tlb_", "assumed");
     }
-    t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
-        .only_when(sibling("walk_latency").is(0));
-    walk_cache_policies.describe(t);
-    t.count("walk_latency", walk_latency, {0, 1'000'000},
-            "Fixed page-walk latency in cycles. 0: walk the table in the CPU's memory",
-            "assumed: 0, page walks as in hardware; MGPUSim's MMU: fixed, 100 cycles, none before 2021");
-    t.flag("walk_reads_first_entry", walk_reads_first_entry,
-           "IOMMU walks read the first base-page entry of a coalesced large page for its frame. false: the "
-           "walk ends at the entry above",
-           "Mosaic (MICRO 2017), section 4.3 and Fig. 7")
-        .only_when(facts::kCoalescing);
-    t.flag("merge", merge, "Merge requests for a page with an outstanding walk",
-           "assumed; MGPUSim's MMU: one walk per request");
-    t.count("latency", latency, {1, 10000}, "TLB latency in cycles", "assumed");
-    t.count("pages", pages, {1, 1 << 20}, "Maximum outstanding walks and faults, queued ones included",
-            "assumed");
     t.count("fault_buffer", fault_buffer, {1, 65536},
             "Fault-buffer entries. A fault that finds the buffer full is dropped and raised again after the "
             "next replay",
@@ -110,10 +115,12 @@ struct IommuSpec {
   // A request for an unmapped page gets a fault response; otherwise its response waits until the page is
   // mapped.
   bool replays_first_touches = false;
-  bool coalesces = false;              // base pages are coalesced if possible
-  bool pages_are_moved = false;        // by the driver, within a GPU's memory or out of it
-  std::uint32_t recorded_by_gpus = 0;  // bit k: GPUs record faults of FaultKind k
-  bool records_faults = true;          // some kind of fault is recorded here
+  bool coalesces = false;               // base pages are coalesced if possible
+  bool pages_are_moved = false;         // by the driver, within a GPU's memory or out of it
+  std::uint32_t recorded_by_gpus = 0;   // bit k: GPUs record faults of FaultKind k
+  bool records_faults = true;           // some kind of fault is recorded here
+  bool gpus_end_walks = false;          // tables of GPUs have remote mappings (fault_path.hpp)
+  bool maps_remotely_at_start = false;  // of all pages that are mapped at time zero
 };
 
 struct IommuWaiter {
@@ -271,7 +278,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   struct Translation {
     PageTranslation to;
     FoundBy found_by;
-    FaultKind kind = FaultKind::not_mapped;  // of an unrecorded fault
+    FaultKind kind = FaultKind::not_mapped;  // of an unrecorded fault, or of one that is replayed
   };
 
   // Serves a request that arrived at `since`; false if it must stall.
@@ -286,8 +293,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
                Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
   void resume_stalled(Cx& cx) const;
-  // Records that the GPU has the page's translation, by a response or a replay: it gets an invalidation when
-  // the page, or any base page of a large page, moves away.
+  // Records that the GPU has the page's translation, by a response, a replay or a remote mapping: it gets an
+  // invalidation when the page, or any base page of a large page, moves away.
   void learn(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
@@ -325,9 +332,13 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   // Steps of a move. unmap: invalidations go to the GPU that holds the page and to all GPUs that have its
   // translation. forget: to all GPUs; until the page is mapped again, a request for it is one for an unmapped
-  // page. map: writes the table, and notifies the GPU that has the frame or gets a copy. drop: notifies the
-  // GPU that has the copy. A copy is in the table of its GPU only.
+  // page. map: writes the table, and notifies the GPU that has the frame, or gets a copy or a remote mapping.
+  // drop: notifies the GPU that has the copy. A copy is in the table of its GPU only.
   void unmap(PageMove const& m, Cx& cx) const;
+  // Sends packets to the GPUs for which holds(gpu), behind all earlier responses, one per cycle; returns
+  // their number. send_to_holders(): the step is done when they have acknowledged.
+  template <class Holds>
+  std::uint32_t send_in_order(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const;
   template <class Holds>
   std::uint32_t send_to_holders(MoveStep step, PageMove const& m, Holds&& holds, Cx& cx) const;
   void flush(PageMove const& m, Cx& cx) const;

@@ -4,9 +4,11 @@
 // - route() is called once per request, when the GMMU admits it. observe() is called once per request, later,
 //   as soon as the GMMU knows whether the page was in this GPU's memory: at the end of the walk or when the
 //   IOMMU responds. Calls are in order of time.
-// - A request that a walk does not find is forwarded to the IOMMU without a call of the router.
+// - A request that a walk does not find is forwarded to the IOMMU, or faults (fault_path.hpp), without a call
+//   of the router.
 // - A router has the request, its own observations, and the GPU's current page table (for an oracle; hardware
-//   could not read it).
+//   could not read it). If walks end in the GPU, that table has remote mappings, too.
+// - Facts: whether it sends some requests to the walkers (walks), and some to the IOMMU (asks_iommu).
 // - Every route gives a correct translation; only the cost differs.
 // - Source: Wei et al., "Dynamic GMMU Bypass for Address Translation in Multi-GPU Systems", NPC 2020,
 //   sections 2.3 and 4.
@@ -36,6 +38,10 @@ class Router {
  public:
   using Interface = Router;
   struct Setup {};
+  struct Facts {
+    bool walks = true;
+    bool asks_iommu = true;
+  };
   static PolicyList<Router> known();
 
   virtual ~Router() = default;

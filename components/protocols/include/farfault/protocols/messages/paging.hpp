@@ -35,8 +35,8 @@ struct PageFault {
   std::uint64_t page = 0;
   std::uint16_t gpu = 0;
   std::uint16_t iommu = 0;
-  std::uint32_t entry = 0;  // private to the holder of the record; kNoRecord: none
-  FaultKind kind = FaultKind::not_mapped;
+  std::uint32_t entry = 0;                 // private to the holder of the record; kNoRecord: none
+  FaultKind kind = FaultKind::not_mapped;  // if walks end in the GPU, the driver finds the kind
   std::uint8_t recorded_by_gpu = 0;
   std::uint8_t application = 0;  // application of the request that raised it
   Access access = Access::read;  // of the access that raised it
@@ -146,17 +146,19 @@ struct PageMapped {
 // From the driver to every IOMMU. unmap: the page leaves `frame`. flush: the old GPU drops its lines, if
 // software keeps the partitions of an L2 cache coherent. remap: the page is at `frame` from now on. A freed
 // page is unmapped likewise and gets no new frame; an allocated page gets one. map_copy, drop: `frame` is a
-// copy's, which only its GPU maps.
+// copy's, which only its GPU maps. If walks end in the GPUs (translation/fault_path.hpp): map_remote: `gpu`
+// maps the page, which is on another device; remap: the GPU `gpu` has `frame` and maps it again.
 struct PageMove {
   std::uint64_t page = 0;
   PhysAddr frame = 0;
   std::uint32_t move = 0;
   MoveStep step = MoveStep::unmap;
   std::uint8_t size = 0;
-  std::uint8_t unused[2] = {};
+  DeviceId gpu = kNoGpu;
 };
 // Acknowledges each step except remap. unmap, forget: no GPU behind this IOMMU can reach the frame any more.
-// flush: none of their L2 slices holds a line of it. map, map_copy: the tables behind this IOMMU contain it.
+// flush: none of their L2 slices holds a line of it. map, map_copy, map_remote: the tables behind this IOMMU
+// contain it.
 struct StepDone {
   std::uint32_t move;
 };

@@ -54,9 +54,9 @@ struct TranslateResponse {
   PageTranslation translation() const { return {frame, size}; }
 };
 
-// Reason for the fault: no table maps the page (not_mapped); the page is on another device and is to migrate
-// (remote); it is being migrated (moving). In a driver's response, `copied`: the GPU has a copy of the page,
-// which no other GPU uses.
+// Reason for the fault: no table maps the page (not_mapped); the page is on another device, or has copies,
+// and the GPU may not access it there (remote); it is being migrated (moving). In a driver's response,
+// `copied`: the GPU has a copy of the page, which no other GPU uses.
 enum class FaultKind : std::uint8_t { not_mapped, remote, moving, copied };
 
 // Packets with the payload of a translation response, from an IOMMU to a GMMU.
@@ -87,25 +87,28 @@ inline constexpr std::uint32_t kNoRecord = ~0U;
 
 // Replay of a page (FoundBy::replay or settled), from the IOMMU to a GMMU. It frees the GMMU's fault-buffer
 // entry `entry`, if the GMMU has recorded the fault; without a frame it then reports that the page is
-// unmapped.
+// unmapped. once: the stalled accesses use the frame, and the GPU's table is not written, because nothing was
+// decided about a page elsewhere: the next walk faults.
 struct Replay {
   std::uint64_t page = 0;
   PhysAddr frame = kNoFrame;
   std::uint32_t entry = kNoRecord;
   std::uint8_t size = 0;
   FoundBy found_by = FoundBy::replay;
-  std::uint8_t unused[2] = {};
+  std::uint8_t once = 0;
+  std::uint8_t unused[1] = {};
 };
 template <>
 struct Wire<Replay> : WireToGmmu {};
 
-// Steps of a page that migrates (unmap, flush, remap), is freed (forget, flush) or allocated (map), or of a
-// GPU's copy of it (map_copy, drop), which only that GPU knows.
-enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, map_copy, drop };
+// Steps of a page that migrates (unmap, flush, remap), is freed (forget, flush) or allocated (map), of a
+// GPU's copy of it (map_copy, drop), which only that GPU knows, or of a GPU's mapping of a page elsewhere
+// (map_remote).
+enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, map_copy, drop, map_remote };
 
 // unmap: translations to the page's frame become invalid. flush: once all are, the L2 slices of the GPU that
-// holds the page write back and drop its lines. map: the page has a frame on this GPU. `move` is the page's
-// number among the driver's moves.
+// holds the page write back and drop its lines. map: the GPU maps the page to this frame. remap: the same,
+// without an acknowledgement. `move` is the page's number among the driver's moves.
 struct Invalidate {
   std::uint64_t page = 0;
   PhysAddr frame = 0;
@@ -119,7 +122,7 @@ template <>
 struct Wire<Invalidate> : WireToGmmu {};
 
 // Acknowledges a step: no translation to the frame and no access that used one is left (unmap); no line of it
-// is cached (flush); the page is mapped (map).
+// is cached (flush); the page is mapped (map). remap has none.
 struct Invalidated {
   std::uint32_t move;
 };
