@@ -42,16 +42,16 @@ using Names = std::vector<std::string>;
 TEST_CASE("facts of remote access: policies that move pages, make copies, and decide at each event") {
   using Facts = PageDecision::Facts;
   CHECK(names_with<PageDecision>([](Facts const& f) { return f.moves_pages; }) ==
-        Names{"access_counters", "duplicate", "duplicate_after", "migrate"});
+        Names{"access_counters", "duplicate", "duplicate_after", "grit", "migrate"});
   CHECK(names_with<PageDecision>([](Facts const& f) { return f.makes_copies; }) ==
-        Names{"duplicate", "duplicate_after"});
+        Names{"duplicate", "duplicate_after", "grit"});
   auto const deciding_at = [](PageEventKind kind) {
     return names_with<PageDecision>([&](Facts const& f) { return f.events.has(kind); });
   };
   CHECK(deciding_at(PageEventKind::request) == Names{"duplicate", "duplicate_after", "migrate"});
   CHECK(deciding_at(PageEventKind::write_to_copies) == Names{"duplicate", "duplicate_after"});
-  CHECK(deciding_at(PageEventKind::fault) == Names{"duplicate", "duplicate_after", "migrate"});
-  CHECK(deciding_at(PageEventKind::counted) == Names{"access_counters"});
+  CHECK(deciding_at(PageEventKind::fault) == Names{"duplicate", "duplicate_after", "grit", "migrate"});
+  CHECK(deciding_at(PageEventKind::counted) == Names{"access_counters", "grit"});
 }
 
 TEST_CASE("facts of remote access: policies count requests if they wait for more than one") {
