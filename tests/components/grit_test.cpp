@@ -165,7 +165,7 @@ TEST_CASE("grit: a page that a batch prefetches has no fault") {
   CHECK(b.fault(kPage) == PageAction::copy_here);
 }
 
-TEST_CASE("grit: a page that is freed begins anew") {
+TEST_CASE("grit: a freed page begins with on_touch") {
   Bench b;
   b.choose(kPage, Access::write);
   CHECK(b.fault(kPage) == PageAction::stay);

@@ -121,7 +121,7 @@ TEST_CASE("batches: without migration, an access to a page being evicted is a fa
     CHECK(driver.waiting_for().empty());
     CHECK(driver.state().stats[0].pages_mapped == 32);
     CHECK(driver.state().stats[0].evicted_pages == expected.evicted);
-    // Of first touches, of pages being evicted, and of pages that are then mapped remotely.
+    // First touches, pages being evicted, and pages that are then mapped remotely.
     CHECK(run.total("gmmu", "page_faults") == expected.faults);
     CHECK(run.total("gmmu", "iommu_requests") == 0);
     CHECK(run.total("iommu", "remote_faults") == 0);

@@ -102,7 +102,7 @@ bool EvictionClient::evict(BatchWorker const& worker, DriverTurn& t) {
   std::uint64_t about_to_be_free = 0;
   for (auto const& unit : units_)
     if (unit.gpu == gpu) about_to_be_free += unit.pages;
-  // Whether a page stays on its device is decided when it is begun.
+  // The driver decides when a page is begun whether it stays on its device.
   bool const may_stay = t.spec.gpus_end_walks && t.facts.decision.stays_at_faults;
   auto const& incoming = worker.incoming();
   auto const needed = may_stay ? incoming.frames_for_begun() : incoming.needed_frames();

@@ -134,10 +134,11 @@ struct GmmuRequesterStats {
          StatKind::counter, [](S s) { return s.walk_misses; }},
         {"iommu_requests", "count", "Requests sent to the IOMMU", StatKind::counter,
          [](S s) { return s.iommu_requests; }},
-        Stat<GmmuRequesterStats>{"page_faults", "count",
-                                 "Page faults on unmapped pages, sent to the driver. Of walks that end in a "
-                                 "fault: on pages that this GPU's page table does not map",
-                                 StatKind::counter, [](S s) { return s.page_faults; }}
+        Stat<GmmuRequesterStats>{
+            "page_faults", "count",
+            "Page faults on unmapped pages, sent to the driver; if walks end in this GPU, on "
+            "pages that its page table does not map",
+            StatKind::counter, [](S s) { return s.page_faults; }}
             .only_when<&GmmuSpec::records_faults>(),
         Stat<GmmuRequesterStats>{"remote_faults", "count",
                                  "Page faults, found by the IOMMU, on pages that are mapped on another "
