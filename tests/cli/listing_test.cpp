@@ -50,7 +50,7 @@ TEST_CASE("params: text, unit, range, default and source of a parameter have lin
         "      Page     reference/parameters/gpu-l2-tlb.html#gpu-l2-tlb-mshrs\n");
   CHECK(contains(listed("memory.recorded.map"), "\n      Default    \"\"\n"));
   auto const flag = listed("iommu.merge");
-  CHECK(contains(flag, "\n      Unit     true or false\n      Default  true\n"));
+  CHECK(contains(flag, "\n      Unit       true or false\n      Default    true\n"));
 }
 
 TEST_CASE("params: the alternatives of a choice have one line each, with their texts") {

@@ -197,7 +197,7 @@ RULES = [
     (r"driver\.batch\.lifetimes", SWAPPED | {"gpu.sm.thread_blocks": "thread_oversubscription", "workload.transpose.height": "1024",
                                              "gpu.sm.thread_oversubscription.threshold": "1"}, []),
     (r"driver\.batch\.workers", TWO_BATCHES, ["1"]),
-    (r"driver\.batch\.least_stay", TWO_BATCHES, ["100 us"]),
+    (r"driver\.batch\.least_stay", TWO_BATCHES, ["10 us"]),
     (r"driver\.batch\.tree\.threshold", TWO_BATCHES | {"workload.random_access.size": "4 MiB", "workload.random_access.threads": "256"}, ["100"]),
     (r"driver\.batch\..*", BATCHES, []),
     (r"driver\.counters\..*", COUNTED | {"gpu.access_counters.granularity": "64 KiB"}, ["1"]),

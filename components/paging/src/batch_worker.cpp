@@ -144,12 +144,13 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
   return action == PageAction::stay || left_cpu;
 }
 
-// A batch of another GPU may begin just after accesses to the page have been replayed.
+// Batches of several GPUs that use a page at the same time must not take it from each other before its
+// accesses are replayed.
 Duration BatchWorker::remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const {
   bool const on_gpu =
       device_of(frame) < kFirstCpu || (t.spec.makes_copies && t.s.memory.copies().latest(page));
   auto const arrived = t.s.evictions.latest_arrival(page);
-  if (t.facts.replay.by_page || !on_gpu || arrived == Time{}) return Duration::zero();
+  if (!on_gpu || arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
 }
 

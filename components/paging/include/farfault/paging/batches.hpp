@@ -37,7 +37,7 @@ struct BatchParams {
   Duration page_time = 100ns;
   Duration prefetched_page_time = 100ns;
   Duration first_touch_time = 20us;
-  Duration least_stay = 10us;
+  Duration least_stay = 100us;
   PolicyChoice<Prefetcher> prefetch{"tree"};
   PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
@@ -75,8 +75,9 @@ struct BatchParams {
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
                "Minimum time on a GPU before a batch of another GPU may take the page. 0: none",
-               "assumed: longer than a replayed access, shorter than a batch")
-        .only_when(sibling("replay").is_not("page"));
+               "assumed: longer than a batch and its replayed accesses; NVIDIA's driver "
+               "(uvm_perf_thrashing.c): 500 us "
+               "for a page that thrashes");
     prefetch.describe(t, "prefetch", "Prefetcher within a VA block (2 MiB)",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",
