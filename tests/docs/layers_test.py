@@ -3,7 +3,7 @@
 """The folders of hdf5_schemas and cli are layers: a source includes only files of its own layer and of lower ones.
 
 Usage: layers_test.py ANYTHING. Only hdf5_schemas/format/src includes HDF5, and no folder has more than 20 .cpp files. In the whole
-tree, the opening comment of a header has at most 15 lines, and the tracked files have at most 9 MB.
+tree, the opening comment of a header has at most 15 lines, and the tracked files have at most 10.8 MB.
 """
 import re
 import shutil
@@ -49,7 +49,7 @@ OF_OTHERS = ("engine", "components", "topologies", "workloads")  # below all lay
 HDF5 = "hdf5_schemas/format/src/"
 MOST_SOURCES = 20
 CODE = ("engine", "components", "topologies", "workloads", "hdf5_schemas", "cli", "bench", "tests")
-MOST_BYTES = 10_500_000
+MOST_BYTES = 10_800_000
 LONGEST_OPENING = 15  # lines, without the licence
 # Headers whose openings show how to write a component and a policy.
 LONG_OPENINGS = {"engine/include/farfault/engine/component.hpp", "engine/include/farfault/engine/policy.hpp"}
