@@ -127,9 +127,8 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     else
       p.fetches = t.spec.first_touch_copy && s.memory.host_wrote(page.page) ? 1 : 0;
     page.stage = IncomingPage::Stage::unmapping;
-    auto const stays = takes(p.transition, PageStep::invalidate)
-                           ? remaining_residency(page.page, home->frame, t)
-                           : Duration::zero();
+    auto const stays =
+        takes(p.transition, PageStep::invalidate) ? remaining_residency(page.page, t) : Duration::zero();
     t.begin(p, stays);
   }
 }
@@ -152,11 +151,9 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
 
 // Batches of several GPUs that use a page at the same time must not take it from each other before its
 // accesses are replayed.
-Duration BatchWorker::remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const {
-  bool const on_gpu =
-      device_of(frame) < kFirstCpu || (t.spec.makes_copies && t.s.memory.copies().latest(page));
-  auto const arrived = t.s.evictions.latest_arrival(page);
-  if (!on_gpu || arrived == Time{}) return Duration::zero();
+Duration BatchWorker::remaining_residency(std::uint64_t page, DriverTurn const& t) const {
+  auto const arrived = t.s.evictions.latest_arrival(page, gpu_, t);
+  if (arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
 }
 
@@ -255,7 +252,11 @@ bool BatchWorker::give_back(std::span<DeviceId const> devices, DriverTurn& t) {
     auto const& moving = t.s.transitions[t.s.transitions.number_of(page.page)];
     if (std::ranges::none_of(devices, [&](DeviceId d) { return t.holds_frame(moving, d); })) return;
     keep(page, t);
-    if (page.faulted != 0 && t.facts.replay.by_page) answer(fault_of(page, t), page.size, t);
+    if (page.faulted != 0 && t.facts.replay.by_page) {
+      auto fault = fault_of(page, t);
+      fault.kind = FaultKind::moving;  // nothing is decided
+      answer(fault, page.size, t);
+    }
     some = true;
   });
   return some;

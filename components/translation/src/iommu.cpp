@@ -48,7 +48,7 @@ Iommu::ApplicationStats Iommu::application_stats() const {
 std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
   auto const& p = spec().params;
   std::vector<PolicyStats> all;
-  if (!decision_.decides_at_driver_only())
+  if (spec().receives_requests && !decision_.decides_at_driver_only())
     all.push_back({{"memory.remote_touch", spec().decision.stats()},
                    [](IommuState const& s) -> StatSource const& { return s.decision; }});
   std::vector<PolicyStats> const of_parts{
@@ -202,7 +202,7 @@ bool Iommu::faults(std::uint64_t page, PageTranslation const& to, IommuWaiter co
                              .has_copies = has_copies,
                              .gpu = from.gpu,
                              .owner = device_of(to.frame),
-                             .page = page >> to.size << to.size}) != PageAction::stay;
+                             .page = spec().coalesces ? page : first_of(page, to.size)}) != PageAction::stay;
 }
 
 Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
