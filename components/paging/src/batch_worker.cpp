@@ -149,9 +149,9 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
   return action == PageAction::stay || left_cpu;
 }
 
-// Batches of several GPUs that use a page at the same time must not take it from each other before its
-// accesses are replayed.
+// A batch of another GPU may begin just after accesses to the page have been replayed.
 Duration BatchWorker::remaining_residency(std::uint64_t page, DriverTurn const& t) const {
+  if (t.facts.replay.by_page) return Duration::zero();
   auto const arrived = t.s.evictions.latest_arrival(page, gpu_, t);
   if (arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);

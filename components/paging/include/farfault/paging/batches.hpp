@@ -29,7 +29,7 @@ struct BatchParams {
   static constexpr std::string_view kOnePerGpu = "one_per_gpu";
 
   PolicyChoice<FaultReplay> replay{"each_fault"};
-  std::string workers{kOnePerGpu};
+  std::string workers = "1";
   std::uint32_t faults = 256;
   Duration interrupt_time = 0ns;
   Duration time = 10us;
@@ -37,7 +37,7 @@ struct BatchParams {
   Duration page_time = 100ns;
   Duration prefetched_page_time = 100ns;
   Duration first_touch_time = 20us;
-  Duration least_stay = 100us;
+  Duration least_stay = 10us;
   PolicyChoice<Prefetcher> prefetch{"tree"};
   PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
@@ -52,7 +52,8 @@ struct BatchParams {
         "workers", workers,
         "Batches of different GPUs that the driver serves side by side: from 1 to the number of GPUs of the "
         "driver, or \"one_per_gpu\"",
-        "NVIDIA's driver (uvm_gpu_isr.c): a bottom-half queue per GPU, one_per_gpu");
+        "assumed: one batch at a time; NVIDIA's driver (uvm_gpu_isr.c): a bottom-half queue per GPU, "
+        "one_per_gpu");
     t.count("faults", faults, {1, 65536}, "Maximum fault-buffer entries per batch",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
     t.duration("interrupt_time", interrupt_time, {0ns, 1s},
@@ -75,9 +76,8 @@ struct BatchParams {
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
                "Minimum time on a GPU before a batch of another GPU may take the page. 0: none",
-               "assumed: longer than a batch and its replayed accesses; NVIDIA's driver "
-               "(uvm_perf_thrashing.c): 500 us "
-               "for a page that thrashes");
+               "assumed: longer than a replayed access, shorter than a batch")
+        .only_when(sibling("replay").is_not("page"));
     prefetch.describe(t, "prefetch", "Prefetcher within a VA block (2 MiB)",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",
