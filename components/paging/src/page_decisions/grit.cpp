@@ -9,7 +9,9 @@
 // - Prediction: if more than half of the eight pages of an aligned group have the chosen scheme, all of them
 //   get it; likewise for the eight groups of 8, and the eight groups of 64. It takes effect at their next
 //   fault. A page that chooses another scheme than its group divides the group into the next smaller ones.
-//   The choice of counted for a counted page predicts nothing.
+//   The choice of counted for a counted page predicts nothing. Groups are of page numbers, whatever buffers
+//   they contain.
+// - The record of writes begins again at each choice, also of the same scheme.
 // - Not modelled: the time of a look-up in GRIT's table of page attributes, and its cache.
 #include <array>
 
@@ -66,8 +68,9 @@ class Grit final : public PageDecision {
          [](S s) { return s.counts_.counted; }},
         {"duplicated_pages", "count", "Choices of duplication for a page", StatKind::counter,
          [](S s) { return s.counts_.duplicated; }},
-        {"predicted_pages", "count", "Pages whose scheme was changed by the choice for a neighbour",
-         StatKind::counter, [](S s) { return s.counts_.predicted; }},
+        {"predicted_pages", "count",
+         "Page numbers of groups whose scheme was changed by the choice for a neighbour", StatKind::counter,
+         [](S s) { return s.counts_.predicted; }},
     });
   }
   auto members() { return std::tie(params_, pages_, counts_); }
