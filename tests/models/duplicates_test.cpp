@@ -244,6 +244,23 @@ TEST_CASE("read-only pages have a copy on each GPU that reads them, and are read
   CHECK(remote < without / 4);  // accesses to pages that several GPUs write
 }
 
+TEST_CASE("duplicate: reads and writes are counted where they are decided, by the driver or an IOMMU") {
+  for (std::string const router : {"distributed", "centralized"}) {
+    CAPTURE(router);
+    ModelRun run(bfs("memory.placement = \"interleave\"\ngpu.router.policy = \"" + router + "\"\n"));
+    run.run();
+    Machine const machine(run.system());
+    auto const count = [&](std::string_view name) {
+      if (router == "distributed") return test::stat_of(*machine.driver, "memory.remote_touch", name);
+      std::uint64_t sum = 0;
+      for (auto const* iommu : machine.iommus) sum += test::stat_of(*iommu, "memory.remote_touch", name);
+      return sum;
+    };
+    CHECK(count("reads") > 0);
+    CHECK(count("writes") > 0);
+  }
+}
+
 TEST_CASE("duplicate_after: one request is duplicate, and more requests leave more accesses remote") {
   auto const run_of = [](std::string const& touch, std::string const& after) {
     ModelRun run(kmeans("memory.placement = \"cpu\"\ngpu.router.policy = \"centralized\"\n" + after, touch));

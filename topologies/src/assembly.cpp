@@ -290,6 +290,7 @@ void Assembly::build_cpus() {
     iommu.recorded_by_gpus = config_.faults_recorded_by_gpus();
     iommu.records_faults = iommu.recorded_by_gpus == 0 || iommu.recorded_by_gpus != config_.faults();
     iommu.gpus_end_walks = config_.gpus_end_walks();
+    iommu.receives_requests = config_.asks_iommu();
     iommu.maps_remotely_at_start = config_.maps_remotely_at_start();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)

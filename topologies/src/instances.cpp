@@ -175,6 +175,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.first_touch_by = config_.memory.first_touch_by;
   driver.first_touch_copy = config_.memory.first_touch_copy;
   driver.gpus_end_walks = config_.gpus_end_walks();
+  driver.decides_alone = !config_.asks_iommu();
   driver.host_written = memory.host_written();
   driver.flush_moving_pages = config_.l2_cache.software_coherent();
   driver.unmapped_pages = memory.unmapped_pages();

@@ -103,7 +103,8 @@ void BatchWorker::begin_pages(DriverTurn& t) {
         home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote, page.faulted == 0)
              : PageAction::move_here;
     bool const is_here = s.memory.is_on(page.page, device(t.spec));  // it may have been evicted since
-    bool const is_remote = maps_remotely(page, home && action == PageAction::stay && !is_here, t);
+    bool const is_remote =
+        t.spec.gpus_end_walks && page.faulted != 0 && home && action == PageAction::stay && !is_here;
     if (!is_remote && is_skipped(page, home, action, t)) {
       pages_.set_local(page, false);
       bool const answers = home && (is_here || !t.spec.gpus_end_walks);
@@ -131,10 +132,6 @@ void BatchWorker::begin_pages(DriverTurn& t) {
                            : Duration::zero();
     t.begin(p, stays);
   }
-}
-
-bool BatchWorker::maps_remotely(IncomingPage const& page, bool stays, DriverTurn const& t) const {
-  return stays && t.spec.gpus_end_walks && page.faulted != 0;
 }
 
 bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home,
@@ -246,7 +243,11 @@ bool BatchWorker::give_back(std::span<DeviceId const> devices, DriverTurn& t) {
     auto const& moving = t.s.transitions[t.s.transitions.number_of(page.page)];
     if (std::ranges::none_of(devices, [&](DeviceId d) { return t.holds_frame(moving, d); })) return;
     keep(page, t);
-    if (page.faulted != 0 && t.facts.replay.by_page) t.s.faults.answer(fault_of(page, t), {}, t);
+    if (page.faulted != 0 && t.facts.replay.by_page) {
+      auto fault = fault_of(page, t);
+      fault.kind = FaultKind::moving;  // nothing was decided: the next walk faults
+      t.s.faults.answer(fault, {}, t);
+    }
     some = true;
   });
   return some;

@@ -104,7 +104,8 @@ std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
         {{"driver.batch.eviction_order", spec().batch.eviction_order.stats()},
          [](PagingDriverState const& s) -> StatSource const& { return s.evictions.order_statistics(); }});
   auto const decision = spec().decision.facts();
-  if (decision.decides_at_driver_only() && decision.events.has(PageEventKind::fault))
+  if ((spec().decides_alone || decision.decides_at_driver_only()) &&
+      decision.events.has(PageEventKind::fault))
     all.push_back(
         {{"memory.remote_touch", spec().decision.stats()},
          [](PagingDriverState const& s) -> StatSource const& { return s.memory.decision_statistics(); }});

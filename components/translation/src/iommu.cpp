@@ -47,7 +47,7 @@ Iommu::ApplicationStats Iommu::application_stats() const {
 std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
   auto const& p = spec().params;
   std::vector<PolicyStats> all;
-  if (!decision_.decides_at_driver_only())
+  if (spec().receives_requests && !decision_.decides_at_driver_only())
     all.push_back({{"memory.remote_touch", spec().decision.stats()},
                    [](IommuState const& s) -> StatSource const& { return s.decision; }});
   std::vector<PolicyStats> const of_parts{

@@ -16,11 +16,12 @@ class Duplicate final : public PageDecision {
   }
   PageAction decide(PageEvent const& e) override {
     bool const reads = e.access == Access::read;
-    counts_.reads += e.kind == PageEventKind::request && reads ? 1 : 0;
-    counts_.writes += e.kind == PageEventKind::write_to_copies ? 1 : 0;
+    bool const faults = e.kind == PageEventKind::fault;
     // A read that faulted while the page was in flight makes a copy; a write is answered with the new frame.
     bool const waited = e.cause == FaultKind::not_mapped || (e.cause == FaultKind::moving && !reads);
-    if (e.kind == PageEventKind::fault && waited) return PageAction::stay;
+    if (faults && waited) return PageAction::stay;
+    counts_.reads += reads && !e.is_prefetch && (faults || e.kind == PageEventKind::request) ? 1 : 0;
+    counts_.writes += !reads && (faults ? e.has_copies : e.kind == PageEventKind::write_to_copies) ? 1 : 0;
     return reads ? PageAction::copy_here : PageAction::move_here;
   }
   void forget(std::uint64_t) override {}

@@ -109,8 +109,6 @@ class BatchWorker {
   bool may_prefetch(std::uint64_t page, DriverTurn const& t) const;
   // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve.
   void begin_pages(DriverTurn& t);
-  // A page that stays on its device and is mapped there.
-  bool maps_remotely(IncomingPage const& page, bool stays, DriverTurn const& t) const;
   // A program or another worker was faster, or the page is accessed where it is.
   bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
                   DriverTurn const& t) const;

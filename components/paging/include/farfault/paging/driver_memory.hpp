@@ -54,6 +54,7 @@ class DriverMemory {
   StatSource const& frame_statistics() const { return frames_; }
   StatSource const& size_statistics() const { return page_sizes_; }
   StatSource const& decision_statistics() const { return decision_; }
+  Policy<PageDecision>& decision() { return decision_; }
   // First base pages of large pages that wait to be coalesced.
   std::vector<std::uint64_t>& to_coalesce() { return to_coalesce_; }
   std::vector<PageSizeRecord>& size_changes() { return size_changes_; }

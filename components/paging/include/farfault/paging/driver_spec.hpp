@@ -84,6 +84,7 @@ struct PagingDriverSpec {
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   bool gpus_end_walks = false;          // tables of GPUs have remote mappings (translation/fault_path.hpp)
+  bool decides_alone = false;           // no request for a page reaches an IOMMU
   std::vector<PageRange> host_written;  // pages whose contents the host wrote
   bool flush_moving_pages = false;      // L2 partitions kept coherent by software may hold lines of them
   std::uint64_t unmapped_pages = 0;     // unmapped pages of the workload at time zero

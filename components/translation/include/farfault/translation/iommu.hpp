@@ -116,6 +116,7 @@ struct IommuSpec {
   // mapped.
   bool replays_first_touches = false;
   bool coalesces = false;               // base pages are coalesced if possible
+  bool receives_requests = true;        // otherwise all walks end in the GPUs
   bool pages_are_moved = false;         // by the driver, within a GPU's memory or out of it
   std::uint32_t recorded_by_gpus = 0;   // bit k: GPUs record faults of FaultKind k
   bool records_faults = true;           // some kind of fault is recorded here
