@@ -5,6 +5,7 @@
 
 #include "batch_bench.hpp"
 #include "paging_driver_bench.hpp"
+#include "policies.hpp"
 
 namespace driver_remote_mappings_test {
 
@@ -90,6 +91,19 @@ TEST_CASE("driver: only the driver knows the cause, whatever kind a fault has") 
     DriverBench b(spec, {.faults = {{Time{100ns}, f}}});
     CHECK((b.moves[0]->count() != 0) == ends);  // it migrates
   }
+}
+
+TEST_CASE("driver: a fault that waits for a transition number is decided once") {
+  auto const table = one_page();
+  auto spec = ending(table, "duplicate");
+  spec.decide_by(PolicyChoice<PageDecision>("duplicate"));
+  spec.decides_alone = true;
+  spec.params.migrations = 1;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(kPage, 2, 1)}, {Time{200ns}, fault(kPage + 1, 0, 1)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}, {Time{12us}, {0}}, {Time{13us}, {0}}},
+                       .copied = {{Time{9us}, {0}}, {Time{20us}, {0}}}});
+  CHECK(b.mapped[1]->nanoseconds() == Times{9001, 20'001});
+  CHECK(test::stat_of(b.driver, "memory.remote_touch", "reads") == 2);
 }
 
 namespace {
