@@ -52,6 +52,8 @@ TEST_CASE("facts of remote access: policies that move pages, make copies, and de
   CHECK(deciding_at(PageEventKind::write_to_copies) == Names{"duplicate", "duplicate_after"});
   CHECK(deciding_at(PageEventKind::fault) == Names{"duplicate", "duplicate_after", "grit", "migrate"});
   CHECK(deciding_at(PageEventKind::counted) == Names{"access_counters", "grit"});
+  CHECK(names_with<PageDecision>([](Facts const& f) { return f.stays_at_faults; }) == Names{"grit"});
+  CHECK(chosen<PageDecision>("access_counters", {{"first_access", "faults"}}).facts().stays_at_faults);
 }
 
 TEST_CASE("facts of remote access: policies count requests if they wait for more than one") {

@@ -187,6 +187,19 @@ TEST_CASE("access_counters: only counted accesses move a page, which is otherwis
     if (events.has(e.kind)) CHECK(policy->decide(e) == PageAction::move_here);
 }
 
+TEST_CASE("access_counters: with faults at a GPU's first access, a page stays on its device at a fault") {
+  auto const choice = test::chosen<PageDecision>("access_counters", {{"first_access", "faults"}});
+  CHECK(choice.facts().stays_at_faults);
+  CHECK(choice.facts().decides_at_driver_only());
+  auto const events = choice.facts().events;
+  auto policy = choice.make({12});
+  for (auto const& e : all_events()) {
+    bool const counted = e.kind == PageEventKind::counted;
+    CHECK(events.has(e.kind) == (counted || e.kind == PageEventKind::fault));
+    if (events.has(e.kind)) CHECK(policy->decide(e) == (counted ? PageAction::move_here : PageAction::stay));
+  }
+}
+
 TEST_CASE("duplicate: requests to read make copies, and requests to write move the page; both are counted") {
   PolicyChoice<PageDecision> const choice("duplicate");
   auto policy = choice.make({12});

@@ -105,6 +105,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("access counters: with faults at first accesses, the driver maps each page remotely once") {
+  OnOtherGpu const data;
+  for (std::uint64_t const threshold : {1024U, 1025U}) {
+    CAPTURE(threshold);
+    ModelRun run(data.text("memory.train = 1\nmemory.fault_path = \"gpu\"\n"
+                           "memory.access_counters.first_access = \"faults\"\n"
+                           "gpu.access_counters.threshold = " +
+                           std::to_string(threshold) + "\n"),
+                 on_gpu0(), {});
+    run.run();
+    auto const moved = threshold == kLines ? kPages : 0;
+    CHECK(run.total("driver", "page_faults") == kPages);
+    CHECK(run.total("driver", "counted_pages") == moved);
+    CHECK(run.total("driver", "migrations") == moved);
+    CHECK(pages_on(run, 0) == moved);
+    CHECK(run.total("rdma", "reads_received") == kLines + moved * 64);
+  }
+}
+
 TEST_CASE(
     "access counters: during moves no TLB holds an invalid translation, and no access uses an old frame") {
   struct Case {

@@ -117,6 +117,7 @@ RULES = [
     (r"memory\.(train|frame_allocation|interleaved.*|random.*|remote_touch|migrate\..*)", MIGRATE, []),
     (r"memory\.duplicate_after\..*",
      AT_GPU | {"memory.remote_touch": "duplicate_after", "gpu.access_counters.threshold": "16", "gpu.router.policy": "centralized"}, ["1"]),
+    (r"memory\.access_counters\..*", AT_GPU | {"memory.remote_touch": "access_counters", "gpu.access_counters.threshold": "16"}, []),
     (r"memory\.grit\..*", AT_GPU | {"memory.remote_touch": "grit", "gpu.access_counters.threshold": "16"}, ["1"]),
     (r"memory\.train", COPIES, []),
     (r"memory\.(page_sizes|large_pages|large_page_size)", LARGE, ["large_only", "none", "1 GiB"]),
