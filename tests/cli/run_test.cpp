@@ -245,6 +245,7 @@ TEST_CASE("a missing configuration is rejected") {
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
         "gpu-mi210, gpu-mi300x, gpu-v100, mi300x-8, nvidia-uvm, paper-batch-aware, paper-gmmu-bypass, "
+        "paper-grit, "
         "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, paper-tlb-compression, "
         "published-mask, "
         "published-mosaic)");
