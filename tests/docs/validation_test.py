@@ -94,6 +94,14 @@ def wrong_gains(page):
             for cell, ratios in zip((row[2], row[3]), GAINS[name]()) if not shows(cell, ratios)]
 
 
+def wrong_grit(page):
+    """Rows of the table of GRIT that differ from the study's results."""
+    rows, averages = table(page, "GRIT"), results("grit")["averages"]
+    wrong = [f"'{name}': {cells}, results: {of}" for (name, *cells), of in zip(rows, averages.values())
+             if not (shows(cells[0], [of["geometric"]]) and shows(cells[1], [of["memory_of_all_gpus"]]) and shows(cells[2], [of["paper"]]))]
+    return wrong if len(rows) == len(averages) else [*wrong, f"{len(rows)} rows, not {len(averages)}"]
+
+
 def wrong_settings(page, choices):
     """Rows of the table of mechanisms with an unknown setting, a missing preset or a missing study."""
     rows, wrong = table(page, "Five papers' mechanisms, one model"), []
@@ -114,10 +122,12 @@ def main():
     papers = (PAGES / "papers.md").read_text(encoding="utf-8")
     parameters = program.Program(Path(sys.argv[1]).resolve().parent / "farfault").parameters()
     choices = {p.key: [c.name for c in p.choices] for p in parameters}
-    wrong = wrong_gains(papers) + wrong_settings(papers, choices)
+    wrong = wrong_gains(papers) + wrong_grit(papers) + wrong_settings(papers, choices)
     check(not wrong, f"docs/validation/papers.md: {wrong}")
     for text, other in (("+8.4%", "+8.5%"), ("| +6.0%, +106% |", "| +106%, +6.0% |"), ("; +10.1%", ""), ("| MASK |", "| MASKS |")):
         check(text in papers and len(wrong_gains(papers.replace(text, other))) == 1, f"'{other}' in place of '{text}' is not found")
+    for text, other in (("| +60% |", "| +61% |"), ("| GRIT vs. duplication |", "\n| GRIT vs. duplication |")):
+        check(text in papers and len(wrong_grit(papers.replace(text, other))) == 1, f"'{other}' in place of '{text}' is not found")
     for text, other in (("`paper-mask`", "`paper-masks`"), ('"tokens"', '"token"'), ("mosaic/run`", "mosaics/run`")):
         check(text in papers and len(wrong_settings(papers.replace(text, other), choices)) == 1, f"'{other}' in place of '{text}' is not found")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study of GRIT at its small size. Each policy has one digest on one and two threads; every run has a valid configuration and a unique name
-and identity; footprints are those of the results; and the report has each part with the figures of the runs."""
+and identity; FOOTPRINTS of study.py equals the results; and the report has each part with the figures of the runs."""
 import json
 import re
 import subprocess

@@ -8,7 +8,7 @@ COUNTED = {
     "evicted": "driver_evicted_pages",
     "refused": "driver_migrations_refused",
     "moved_by_counters": "driver_counted_pages",
-    "local_faults": "gmmu_page_faults",
+    "faults": "driver_page_faults",
     "protection_faults": "gmmu_protection_faults",
     "remote_accesses": "sm_remote_accesses",
     "chosen_counted": "memory.remote_touch_counted_pages",
@@ -25,7 +25,6 @@ def measure(path):
         accesses = sum(int(machine[f"sm_{name}"][0]) for name in ("l1_hits", "l1_misses"))
         return found | {
             "kernel_us": float((kernels["finished"][:] - kernels["launched"][:]).sum()) / 1e6,
-            "faults": found["local_faults"] + found["protection_faults"],
             "accesses": accesses,
             "footprint": int(f["summary/application/footprint"][0]),
             "digest": f.attrs["result_digest"].decode(),

@@ -12,14 +12,11 @@ READINGS = {
     "memory of all GPUs": ({"memory.gpu_share": SHARE}, '"70% of the memory footprint" read as the memory of the four GPUs together'),
     "20 us per page": ({"driver.batch.time": "1ns", "driver.batch.page_time": "20us"},
                        "20 us for each page that faults or is counted, one after the other, instead of for each batch of faults"),
-    "300 GB/s per pair": ({"links.nvlink_bandwidth": "150GB/s"}, "NVLink's 300 GB/s in each direction between each pair of GPUs"),
-    "16 CUs": ({"gpu.sms": 16}, "fewer CUs per GPU: four times as many blocks for each"),
-    "blocks in rotation": ({"host.block_order": "round_robin"}, "MGPUSim until March 2021"),
-    "2 MiB regions": ({"gpu.access_counters.granularity": "2MiB"}, "NVIDIA's driver"),
+    "blocks in rotation": ({"host.block_order": "round_robin"}, "MGPUSim until March 2021: one block at a time for each GPU"),
     "mapped at the start": ({"memory.access_counters.first_access": "mapped"}, "no fault at the first access"),
 }
 # Policies on which a reading has an effect; the others have the runs of the part `policies`.
-ONLY = {"2 MiB regions": COUNTING, "mapped at the start": ["access_counters"]}
+ONLY = {"mapped at the start": ["access_counters"]}
 LARGER = "larger data"
 
 

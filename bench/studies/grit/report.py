@@ -84,7 +84,7 @@ def faults(f):
         body.append([w] + [of[p] if of[p] is not None else "-" for p in POLICIES] + [gain(ratio(of["grit"], of[p])) for p in OTHERS])
     body.append(["geometric mean"] + [""] * len(POLICIES) + [gain(means(f.faults("grit", p))[0]) for p in OTHERS])
     body.append(["paper's average"] + [""] * len(POLICIES) + [gain(PAPER["faults"][f"grit_over_{p}"]["value"]) for p in OTHERS])
-    return ["## Faults", "", "Faults that the GPUs record: invalid entries and writes to read-only pages, each once per GPU and page. Last columns: GRIT relative to each policy."] + \
+    return ["## Faults", "", "Faults that the driver serves, on invalid entries and on writes to read-only pages: one for each page of a batch. Last columns: GRIT relative to each policy."] + \
         table(["", *POLICIES.values()] + [f"vs. {POLICIES[p]}" for p in OTHERS], body)
 
 

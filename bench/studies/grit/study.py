@@ -82,4 +82,4 @@ class Run:
 
     def cost(self):
         """Approximate seconds on a core of 2024; long runs start first."""
-        return {"small": 0.3, "default": 2, "larger": 5}[self.size] * (2 if self.workload in ("BFS", "MM", "ST") else 1)
+        return {"small": 0.3, "default": 1.5, "larger": 5}[self.size] * (2 if self.workload in ("BFS", "MM", "ST") else 1)
