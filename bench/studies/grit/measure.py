@@ -15,6 +15,9 @@ COUNTED = {
     "chosen_duplicated": "memory.remote_touch_duplicated_pages",
     "predicted": "memory.remote_touch_predicted_pages",
 }
+# Requests that L2 slices serve, and requests of them that SMs of their GPU have not sent.
+SERVED = ["l2_slice_reads", "l2_slice_writes"]
+SERVED_FOR_OTHERS = ["rdma_reads_received", "rdma_writes_received", "copy_engine_local_accesses"]
 
 
 def measure(path):
@@ -22,10 +25,10 @@ def measure(path):
     with h5py.File(path, "r") as f:
         kernels, machine = f["tables/kernels"], f["summary/machine"]
         found = {name: int(machine[key][0]) if key in machine else 0 for name, key in COUNTED.items()}
-        accesses = sum(int(machine[f"sm_{name}"][0]) for name in ("l1_hits", "l1_misses"))
+        served, others = (sum(int(machine[name][0]) for name in names) for names in (SERVED, SERVED_FOR_OTHERS))
         return found | {
             "kernel_us": float((kernels["finished"][:] - kernels["launched"][:]).sum()) / 1e6,
-            "accesses": accesses,
+            "requests": found["remote_accesses"] + served - others,
             "footprint": int(f["summary/application/footprint"][0]),
             "digest": f.attrs["result_digest"].decode(),
         }
