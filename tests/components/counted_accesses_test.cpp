@@ -143,6 +143,29 @@ TEST_CASE("counters at a port: a clear lets a region notify again, and a read fr
   }
 }
 
+TEST_CASE("limited counters at a port: the clear of a region without a counter has no effect") {
+  for (bool const returns : {false, true}) {
+    CAPTURE(returns);
+    auto spec = counting(CounterPlace::outbound, 2);
+    spec.counters.counters = 1;
+    std::vector<Record<MemRequest>> reads{at(1000, read(physical(1, 0))), at(1010, read(physical(1, 0))),
+                                          at(1020, read(physical(1, kRegion)))};
+    if (returns) reads.push_back(at(1030, read(physical(1, 64))));
+    reads.push_back(at(3000, read(physical(1, returns ? 0 : kRegion))));
+    Port const b(spec, reads,
+                 {arrival(2000, CounterRead{1, 0}),
+                  arrival(2000, CounterClear{.region = physical(1, 0), .gpu = 0, .requester = 0})});
+    // Region 0 notifies and loses its counter; with a third access, it gets the counter back until the clear.
+    REQUIRE(b.notifications().size() == (returns ? 1 : 2));
+    CHECK(b.notifications()[0].region == physical(1, 0));
+    if (!returns) CHECK(b.notifications()[1].region == physical(1, kRegion));
+    CHECK(b.stat("dropped_counters") == (returns ? 2 : 1));
+    CHECK(b.stat("cleared_counters") == (returns ? 1 : 0));
+    CHECK(b.stat("counted_regions") == 1);
+    CHECK(b.rdma.state().counters.count_of(2, 0) == (returns ? 1 : 0));
+  }
+}
+
 TEST_CASE("inbound counters: requests of other devices count on arrival, by own region and requester") {
   std::vector<Record<Packet>> requests;
   for (std::int64_t i = 0; i < 20; ++i) requests.push_back(arrival(1000 + 10 * i, remote(kRegion)));
@@ -183,6 +206,11 @@ TEST_CASE("a port without counters has no statistics about them, and a CPU's por
   CHECK(with.size() == without.size() + 4);
   CHECK(std::ranges::find(without, "counted_regions") == without.end());
   CHECK(std::ranges::find(with, "counted_regions") != with.end());
+  spec.counters.counters = 7;
+  auto const limited = names(b.system.add<Rdma>("limited", spec));
+  CHECK(limited.size() == with.size() + 1);
+  CHECK(std::ranges::find(with, "dropped_counters") == with.end());
+  CHECK(limited.back() == "dropped_counters");
   spec.device = kFirstCpu;
   CHECK(names(b.system.add<CpuPort>("cpu", spec)) == without);
 }

@@ -285,6 +285,26 @@ TEST_CASE(
   CHECK(b.driver.state().counters.counts().pages == 1);
 }
 
+TEST_CASE(
+    "counters: a region reported twice, because its counter was dropped, moves once and is cleared twice") {
+  auto spec = spec_of();
+  keep(spec, {0});
+  spec.counters.interrupt_time = 5us;  // both notifications are read at once
+  for (bool const at_once : {true, false}) {
+    auto const second = at_once ? 100ns : 6us;
+    CounterBench const b(
+        spec, {.notes = {{Time{100ns}, note(2, frame(1, 0), 1)}, {Time{} + second, note(2, frame(1, 0), 1)}},
+               .steps = acknowledged({{8, 0}, {16, 0}}),
+               .copied = {{Time{14us}, {0}}}});
+    CHECK(b.begun() == Begun{{kPage, 6'101}});
+    CHECK(b.times_of<CounterRead>(1) == (at_once ? Times{5'101} : Times{5'101, 16'001}));
+    CHECK(b.times_of<CounterClear>(1) == Times{16'001, 16'001});
+    CHECK(b.driver.state().counters.counts().notifications == 2);
+    CHECK(b.driver.state().counters.counts().pages == 1);
+    CHECK(b.driver.waiting_for().empty());
+  }
+}
+
 TEST_CASE("counters: a moved page is found at its new frame, and moves again") {
   auto spec = spec_of();
   keep(spec, {0});

@@ -200,6 +200,21 @@ TEST_CASE("access_counters: with faults at a GPU's first access, a page stays on
   }
 }
 
+TEST_CASE(
+    "access_counters: with first_access = moves, requests and faults move a page, unless it was in flight") {
+  auto const choice = test::chosen<PageDecision>("access_counters", {{"first_access", "moves"}});
+  auto const facts = choice.facts();
+  CHECK((facts.moves_pages && !facts.makes_copies && !facts.counts_requests));
+  using enum PageEventKind;
+  CHECK((facts.events.has(request) && facts.events.has(fault) && facts.events.has(counted)));
+  CHECK_FALSE(facts.events.has(write_to_copies));
+  auto policy = choice.make({12});
+  for (auto const& e : all_events()) {
+    bool const waited = e.kind == fault && e.cause != FaultKind::remote;
+    CHECK(policy->decide(e) == (waited ? PageAction::stay : PageAction::move_here));
+  }
+}
+
 TEST_CASE("duplicate: requests to read make copies, and requests to write move the page; both are counted") {
   PolicyChoice<PageDecision> const choice("duplicate");
   auto policy = choice.make({12});

@@ -49,8 +49,9 @@ FIXED = {
     "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
     "workload.transpose.height": "128",
 }
-# A third of the runs with migration: pages move by access counters.
+# A third of the runs with migration: pages move by access counters, without a limit or with fewer counters than regions, and some also at faults.
 COUNTED = {"memory.remote_touch": "access_counters", "gpu.access_counters.threshold": "16", "gpu.access_counters.granularity": "64KiB"}
+COUNTED_IN_TURN = [{}, {"gpu.access_counters.counters": "2"}, {"gpu.access_counters.counters": "1", "memory.access_counters.first_access": "moves"}]
 # Drawn in addition: large pages that are mapped at their first touch and leave for good, with long migrations.
 MAPPED_AND_EVICTED = {
     "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
@@ -133,7 +134,7 @@ def main():
             if settings["memory.remote_touch"] == "duplicate":
                 settings["memory.fault_path"] = "gpu"
             if settings["memory.remote_touch"] == "migrate" and ran % 3 == 0:
-                settings |= COUNTED
+                settings |= COUNTED | COUNTED_IN_TURN[ran // 3 % len(COUNTED_IN_TURN)]
             if settings["memory.remote_touch"] == "remote_access":
                 settings["memory.placement"] = "first_touch"  # without it no access faults
             name = " ".join(settings[key] for key in AXES + list(OTHERS))

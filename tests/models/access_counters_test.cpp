@@ -125,6 +125,39 @@ TEST_CASE("access counters: with faults at first accesses, the driver maps each 
 }
 
 TEST_CASE(
+    "access counters: with first_access = moves, pages move at their first access, and nothing is counted") {
+  OnOtherGpu const data;
+  for (std::string const path : {"iommu", "gpu"}) {
+    CAPTURE(path);
+    ModelRun run(data.text("memory.train = 1\nmemory.fault_path = \"" + path +
+                           "\"\nmemory.access_counters.first_access = \"moves\"\n"
+                           "gpu.access_counters.threshold = 1\n"),
+                 on_gpu0(), {});
+    run.run();
+    CHECK(run.total("driver", "migrations") == kPages);
+    CHECK(run.total("driver", "counted_pages") == 0);
+    CHECK(run.total("rdma", "counter_notifications") == 0);
+    CHECK(run.total("rdma", "counted_regions") == 0);
+    CHECK(run.total("rdma", "reads_received") == kPages * 64);
+    CHECK(pages_on(run, 0) == kPages);
+  }
+}
+
+TEST_CASE("access counters: one counter for one region acts as unlimited counters") {
+  OnOtherGpu const data;
+  auto const counts = [&](std::string const& limit, std::string const& threshold) {
+    ModelRun run(data.text("gpu.access_counters.threshold = " + threshold + "\n" + limit), on_gpu0(), {});
+    run.run();
+    CHECK(run.total("driver", "counted_pages") == (threshold == "256" ? kPages : 0));
+    if (!limit.empty()) CHECK(run.total("rdma", "dropped_counters") == 0);
+    return std::tuple(run.total("rdma", "reads_received"), run.total("rdma", "cleared_counters"),
+                      run.total("driver", "migrations"), run.kernel_time());
+  };
+  for (std::string const threshold : {"256", "1025"})
+    CHECK(counts("gpu.access_counters.counters = 1\n", threshold) == counts("", threshold));
+}
+
+TEST_CASE(
     "access counters: during moves no TLB holds an invalid translation, and no access uses an old frame") {
   struct Case {
     std::string name, settings;
@@ -141,6 +174,8 @@ TEST_CASE(
            {"centralized", interleaved + "gpu.router.policy = \"centralized\"\n"},
            {"two CPUs, eight GPUs, interrupts", interleaved + "machine.topology = \"dgx1\"\n"
                                                               "driver.counters.interrupt_time = \"1us\"\n"},
+           {"few counters", interleaved + "gpu.access_counters.counters = 2\n"},
+           {"pages that move at faults", interleaved + "memory.access_counters.first_access = \"moves\"\n"},
            {"full notification buffers", interleaved + "gpu.access_counters.notifications = 1\n"},
            {"an L2 cache for every SM, kept coherent by software",
             interleaved + "gpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"memory\"\n"},
@@ -159,10 +194,17 @@ TEST_CASE(
     check_tables(machine);
     auto const& s = machine.driver->state();
     CHECK(s.stats[0].migrations > 10);
-    CHECK(s.stats[0].migrations == s.counters.counts().pages);
-    CHECK(run.total("rdma", "counter_notifications") == s.counters.counts().notifications);
-    CHECK(run.total("rdma", "cleared_counters") == s.counters.counts().notifications);
+    auto const& counted = s.counters.counts();
+    if (c.name != "pages that move at faults") CHECK(s.stats[0].migrations == counted.pages);
+    CHECK(run.total("rdma", "counter_notifications") == counted.notifications);
     CHECK((run.total("rdma", "dropped_notifications") > 0) == (c.name == "full notification buffers"));
+    if (c.name == "few counters") {
+      // The driver clears regions that have lost their counters.
+      CHECK(run.total("rdma", "dropped_counters") > 100);
+      CHECK(run.total("rdma", "cleared_counters") < counted.notifications);
+    } else {
+      CHECK(run.total("rdma", "cleared_counters") == counted.notifications);
+    }
     for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
     for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
     CHECK(machine.driver->waiting_for().empty());

@@ -102,11 +102,15 @@ TEST_CASE("access counters have four granularities, and no parameter acts withou
   CHECK(refusal(counted + "gpu.access_counters.threshold = 0\n").find("1 to 65535") != std::string::npos);
   CHECK(refusal(counted + "gpu.access_counters.threshold = 65536\n").find("1 to 65535") != std::string::npos);
   CHECK(refusal(counted + "gpu.access_counters.notifications = 0\n").find("1 to") != std::string::npos);
+  CHECK(refusal(counted + "gpu.access_counters.counters = 1048577\n").find("0 to 1048576") !=
+        std::string::npos);
+  CHECK(refusal(counted + "gpu.access_counters.counters = 1048576\n") == "accepted");
   CHECK(refusal(counted + "driver.counters.batch = 0\n").find("1 to") != std::string::npos);
   std::string const settings =
       "gpu.access_counters.threshold = 7\ngpu.access_counters.granularity = \"4MiB\"\n"
-      "gpu.access_counters.place = \"inbound\"\ndriver.counters.interrupt_time = \"1us\"\n";
-  CHECK(unused(settings).size() == 4);
+      "gpu.access_counters.place = \"inbound\"\ngpu.access_counters.counters = 9\n"
+      "driver.counters.interrupt_time = \"1us\"\n";
+  CHECK(unused(settings).size() == 5);
   CHECK(refusal(settings) == "accepted");
   CHECK(unused(counted + "gpu.access_counters.threshold = 7\ndriver.counters.batch = 1\n").empty());
 }

@@ -9,7 +9,8 @@ AccessCounters::AccessCounters(AccessCounterParams const& params, std::size_t pe
     : bits_(params.regions().bits),
       threshold_(params.threshold),
       capacity_(params.notifications),
-      counters_(peers) {}
+      counters_(peers),
+      table_(params.counters, peers) {}
 
 std::optional<AccessCounters::Notification> AccessCounters::count(std::uint32_t peer, std::uint64_t offset,
                                                                   std::uint32_t accesses) {
@@ -17,6 +18,8 @@ std::optional<AccessCounters::Notification> AccessCounters::count(std::uint32_t 
   auto const number = regions().number(offset);
   if (number >= of_peer.size()) [[unlikely]]
     of_peer.resize(number + 1);
+  if (table_.is_limited())
+    if (auto const loser = table_.use({peer, number})) reset(counters_[loser->peer][loser->number]);
   auto& counter = of_peer[number];
   if (counter.count == 0) ++counts_.regions;
   counter.count = static_cast<std::uint16_t>(std::min(counter.count + accesses, kLargestCount));
@@ -41,9 +44,8 @@ void AccessCounters::read(std::uint32_t notifications) {
 void AccessCounters::clear(std::uint32_t peer, std::uint64_t offset) {
   auto const number = regions().number(offset);
   FF_CHECK(number < counters_[peer].size(), "a counter that does not exist was cleared");
-  auto& counter = counters_[peer][number];
-  if (counter.count != 0) --counts_.regions;
-  counter = {};
+  if (table_.is_limited() && !table_.remove({peer, number})) return;
+  reset(counters_[peer][number]);
   ++counts_.cleared;
 }
 

@@ -8,8 +8,9 @@
 //   once; it notifies again after clear() and as many accesses. Counts saturate.
 // - Notification buffer: a notification that finds it full is dropped, and its region is not reported any
 //   more, because the driver clears only the regions that it has served. read() frees entries.
-// - Counters are unlimited: one per region and peer that was ever accessed. The number of counters in
-//   hardware is not public.
+// - Counters: one per region and peer that was ever accessed, or a limited number (counter_table.hpp). A
+//   region that loses its counter loses its count and accessed sub-regions, and may notify again. Its unread
+//   notification remains, and a later clear has no effect. The number in hardware is not public.
 // - Source: NVIDIA's open driver, uvm_gpu_access_counters.c. Hardware: NVIDIA Volta to Blackwell. Its entry
 //   has no type of access: reads and writes count alike.
 #pragma once
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "farfault/engine/params.hpp"
+#include "farfault/fabric/counter_table.hpp"
 #include "farfault/protocols/counter_regions.hpp"
 #include "farfault/protocols/facts.hpp"
 
@@ -34,6 +36,7 @@ struct AccessCounterParams {
   CounterPlace place = CounterPlace::outbound;
   ByteSize granularity{std::uint64_t{2} << 20};
   std::uint32_t threshold = 256;
+  std::uint32_t counters = 0;
   std::uint32_t notifications = 4096;
   std::uint32_t notification_bytes = 32;
   void describe(ParamTable& t) {
@@ -53,6 +56,11 @@ struct AccessCounterParams {
             "NVIDIA's driver (uvm_gpu_access_counters.c): 2 MiB; 64 KiB at reset (tu102/dev_vm.h)");
     t.count("threshold", threshold, {1, 65'535}, "Accesses at which a region notifies the driver",
             "NVIDIA's driver (uvm_gpu_access_counters.c): 256; 128 at reset (tu102/dev_vm.h)");
+    t.count("counters", counters, {0, 1 << 20},
+            "Maximum regions that a GPU counts at a time, over all peers. A further region takes the least "
+            "recently used counter, whose count is lost. 0: unlimited",
+            "assumed: not public; Intel's driver (i915, prelim_drm_i915_gem_context_param_acc) states that "
+            "counters are de-allocated at the capacity of the hardware");
     t.count(
         "notifications", notifications, {1, 1 << 20},
         "Notification-buffer entries. A notification that finds the buffer full is dropped, and its region "
@@ -77,7 +85,7 @@ class AccessCounters {
   struct Counts {
     std::uint64_t regions = 0;  // with a count above 0
     std::uint64_t notifications = 0;
-    std::uint64_t dropped = 0;
+    std::uint64_t dropped = 0;  // notifications
     std::uint64_t cleared = 0;
   };
 
@@ -92,8 +100,9 @@ class AccessCounters {
   std::uint32_t count_of(std::uint32_t peer, std::uint64_t offset) const;
   std::uint64_t unread() const { return unread_; }
   Counts const& counts() const { return counts_; }
+  std::uint64_t dropped_counters() const { return table_.dropped(); }
 
-  auto members() { return std::tie(bits_, threshold_, capacity_, unread_, counters_, counts_); }
+  auto members() { return std::tie(bits_, threshold_, capacity_, unread_, counters_, counts_, table_); }
 
  private:
   struct Counter {
@@ -102,6 +111,10 @@ class AccessCounters {
     std::uint16_t has_notified = 0;
   };
   CounterRegions regions() const { return {static_cast<unsigned>(bits_)}; }
+  void reset(Counter& counter) {
+    if (counter.count != 0) --counts_.regions;
+    counter = {};
+  }
 
   std::uint64_t bits_ = 0;
   std::uint64_t threshold_ = 0;
@@ -109,6 +122,7 @@ class AccessCounters {
   std::uint64_t unread_ = 0;                    // entries of the notification buffer in use
   std::vector<std::vector<Counter>> counters_;  // by peer and region; up to the last one accessed
   Counts counts_;
+  CounterTable table_;
 };
 
 }  // namespace farfault

@@ -228,6 +228,7 @@ struct PortSpec {
   AccessCounterParams counters;
 
   bool counts_accesses() const { return access_counters && device < kFirstCpu; }
+  bool limits_counters() const { return counts_accesses() && counters.counters != 0; }
   bool counts(CounterPlace place) const { return counts_accesses() && counters.place == place; }
 };
 
@@ -320,6 +321,10 @@ struct PortState {
         Stat<PortState>{"cleared_counters", "count", "Access counters cleared by the driver",
                         StatKind::counter, [](S s) { return s.counters.counts().cleared; }}
             .only_when<&PortSpec::counts_accesses>(),
+        Stat<PortState>{"dropped_counters", "count",
+                        "Access counters whose region lost them to another region, with their counts",
+                        StatKind::counter, [](S s) { return s.counters.dropped_counters(); }}
+            .only_when<&PortSpec::limits_counters>(),
     });
     return all;
   }
