@@ -41,6 +41,7 @@ std::vector<PageEvent> all_events() {
   std::vector<PageEvent> all;
   for (auto const access : {Access::read, Access::write}) {
     all.push_back(request(2, access));
+    if (access == Access::read) all.emplace_back(request(2, access)).has_copies = true;
     for (auto const cause : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
       for (bool const has_copies : {false, true}) all.push_back(fault(access, cause, has_copies));
   }
@@ -108,6 +109,8 @@ TEST_CASE("page decision: every policy acts as its facts state, and a write to c
       if (e.access == Access::write) CHECK(action != PageAction::copy_here);
       bool const writes_copies = e.access == Access::write && e.has_copies && e.cause == FaultKind::remote;
       if (facts.makes_copies && writes_copies) CHECK(action == PageAction::move_here);
+      bool const of_iommu = e.kind == PageEventKind::request;
+      if (facts.makes_copies && of_iommu && e.has_copies) CHECK(action != PageAction::stay);
     }
     policy->forget(kFirst);
     policy->forget(kFirst + 1);  // unknown page

@@ -18,6 +18,7 @@
 #include "farfault/engine/archive.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
+#include "page_choices.hpp"
 
 namespace farfault::page_world {
 
@@ -58,8 +59,9 @@ struct Request {
 };
 
 // Requests for a page on another device that the IOMMU answers with its frame, because the policy does not
-// decide them or lets the page stay: none; reads of a page without copies; all of them.
-enum class ServedRemotely : std::uint64_t { none, reads, all };
+// decide them or lets the page stay: none; reads of a page without copies; all of them; any that are not
+// for a page with copies (page_choices.hpp).
+enum class ServedRemotely : std::uint64_t { none, reads, all, any };
 
 // Every number has 64 bits: the state has no padding.
 class Devices {
@@ -220,9 +222,21 @@ class Devices {
     if (known == kMoving) return raise(g, FaultKind::moving);
     if (known == kNoFrame) return raise(g, FaultKind::not_mapped);
     if (device_of(known & ~kReadOnly) == g && permits(known)) return use(g, known);
-    bool const reads = gpu.writes == 0 && !is_read_only(known);
-    if (served_ == ServedRemotely::all || (served_ == ServedRemotely::reads && reads)) return use(g, known);
+    if (is_served(gpu.writes == 0, is_read_only(known))) return use(g, known);
     raise(g, FaultKind::remote);
+  }
+  bool is_served(bool reads, bool has_copies) const {
+    switch (served_) {
+      case ServedRemotely::none:
+        return false;
+      case ServedRemotely::reads:
+        return reads && !has_copies;
+      case ServedRemotely::all:
+        return true;
+      case ServedRemotely::any:
+        return !has_copies && choices.choose(2) == 0;
+    }
+    return false;
   }
   void raise(std::uint64_t g, FaultKind kind) {
     auto const& gpu = gpus[g];

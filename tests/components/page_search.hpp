@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "page_world.hpp"
@@ -205,7 +206,7 @@ class Search {
     open_.emplace_back(number, packed_);
     return number;
   }
-  // Takes each event that may happen next.
+  // Takes each event that may happen next, once for each way to make its choices.
   void follow(std::uint32_t number, Packed const& state) {
     load(state);
     auto const events = world_.events();
@@ -214,11 +215,15 @@ class Search {
       result_.deadlocks += world_.is_at_rest() ? 0 : 1;
       edges_.push_back({number, kEnd});
     }
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (i != 0) load(state);
-      world_.happen(events[i]);
-      note_steps();
-      edges_.push_back({number, visit()});
+    bool loaded = true;
+    for (auto const& event : events) {
+      choices.start();
+      do {
+        if (!std::exchange(loaded, false)) load(state);
+        world_.happen(event);
+        note_steps();
+        edges_.push_back({number, visit()});
+      } while (choices.next());
     }
   }
   void note_steps() {

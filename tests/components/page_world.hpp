@@ -262,9 +262,12 @@ class World final : public DriverLinks {
   }
 
  private:
-  // A policy that decides at counted accesses lets pages stay at requests; the others decide every request.
+  // A policy that decides at counted accesses lets pages stay at requests, unless it decides them; the others
+  // decide every request.
   static ServedRemotely served_by(PagingDriverSpec const& spec) {
-    if (!spec.counts_accesses) return ServedRemotely::none;
+    if (spec.decision.name() == kAnyDecision) return ServedRemotely::any;
+    auto const decides = spec.decision.facts().events.has(PageEventKind::request) && !spec.makes_copies;
+    if (!spec.counts_accesses || decides) return ServedRemotely::none;
     return spec.makes_copies ? ServedRemotely::reads : ServedRemotely::all;
   }
   template <class F>

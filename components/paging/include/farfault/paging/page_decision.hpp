@@ -24,11 +24,12 @@
 
 namespace farfault {
 
-// stay: the page stays on its device, and the access is served there; not for a write to a page with copies.
-// At a fault, a GPU with remote mappings (translation/fault_path.hpp) maps the page there, unless the page
-// was in flight; then only the stalled accesses are served there.
-// move_here: the page moves to the requester, and its copies are dropped; needs Facts::moves_pages.
-// copy_here: the requester gets a read-only copy; for reads, needs Facts::makes_copies.
+// - stay: the page stays on its device, and the access is served there. Not for a write to a page with
+//   copies, and at an IOMMU not for a read of one: the driver would not know the reader. At a fault, a GPU
+//   with remote mappings (translation/fault_path.hpp) maps the page there, unless the page was in flight;
+//   then only the stalled accesses are served there.
+// - move_here: the page moves to the requester, and its copies are dropped; needs Facts::moves_pages.
+// - copy_here: the requester gets a read-only copy; for reads, needs Facts::makes_copies.
 enum class PageAction : std::uint8_t { stay, move_here, copy_here };
 
 // At an IOMMU, once per request that is not merged with another one; if the policy makes copies, also for
