@@ -5,6 +5,9 @@
 // If walks end in the GPUs, each GPU has a page table, and each IOMMU records the GPUs that may have an
 // entry.
 //
+// If the base pages are mapped as one large page, each table and TLB holds both of them or none. A page's
+// frame is always that of the base page.
+//
 // Contents of a frame: page + 1 if it holds the latest contents of that page, otherwise 0. A write makes the
 // contents of all other frames and of copies in flight outdated.
 #pragma once
@@ -23,6 +26,7 @@
 namespace farfault::page_world {
 
 inline constexpr unsigned kPageBits = 38;  // the last level of a page table has two entries
+inline constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageBits;
 inline constexpr std::uint64_t kFirst = 2;
 inline constexpr std::uint64_t kPages = 2;
 // Page numbers of pages 0 and 1: neighbours, or equal numbers in two address spaces.
@@ -90,14 +94,15 @@ class Devices {
   };
   struct Copying {
     std::uint64_t tag = 0, from = 0, to = 0, contents = 0;
+    std::uint64_t next = 0;  // contents of the second base page of a large page
   };
   struct Drain {
     std::uint64_t iommu = 0, move = 0, page = 0, gpus = 0;  // GPUs that have not acknowledged
   };
 
-  // `ends_walks`: walks end in the GPUs.
-  Devices(bool batches, bool ends_walks, ServedRemotely served)
-      : batches_(batches), ends_walks_(ends_walks), served_(served) {
+  // `ends_walks`: walks end in the GPUs. `large`: the base pages are one large page.
+  Devices(bool batches, bool ends_walks, bool large, ServedRemotely served)
+      : batches_(batches), ends_walks_(ends_walks), large_(large), served_(served) {
     for (auto& t : tlb) t.fill(kNoFrame);
     for (auto& t : page_tables) t.fill(kNoFrame);
     for (auto& t : tables) t.fill(kNoFrame);
@@ -118,7 +123,8 @@ class Devices {
     for (auto& c : contents_)
       if (c == page + 1) c = 0;
     for (auto& c : copying)
-      if (c.contents == page + 1) c.contents = 0;
+      for (auto* const copied : {&c.contents, &c.next})
+        if (*copied == page + 1) *copied = 0;
     contents(frame) = page + 1;
   }
 
@@ -145,7 +151,7 @@ class Devices {
   }
   void drain(std::size_t index, std::uint64_t g) {
     auto& d = draining[index];
-    tlb[g][d.page] = page_tables[g][d.page] = kNoFrame;
+    each(d.page, kNoFrame, [&](std::uint64_t p, PhysAddr f) { tlb[g][p] = page_tables[g][p] = f; });
     d.gpus &= ~(std::uint64_t{1} << g);
     if (d.gpus != 0) return;
     acknowledge(d.iommu, d.move);
@@ -157,11 +163,21 @@ class Devices {
     if (gpu.writes != 0) renew(gpu.page, gpu.frame);
     gpu = {};
   }
+  void copy(std::uint64_t tag, PhysAddr from, PhysAddr to) {
+    copying.push_back({tag, from, to, contents(from), large_ ? contents(from + kPageBytes) : 0});
+  }
   Copying copied(std::size_t index) {
     auto const c = take(copying, index);
     stale += contents(c.from) != c.contents ? 1 : 0;  // written while it was copied
     contents(c.to) = c.contents;
+    if (!large_) return c;
+    stale += contents(c.from + kPageBytes) != c.next ? 1 : 0;
+    contents(c.to + kPageBytes) = c.next;
     return c;
+  }
+  // The access uses one of the pages that are being invalidated.
+  bool is_used(Drain const& d, std::uint64_t g) const {
+    return gpus[g].phase == using_frame && (large_ || gpus[g].page == d.page);
   }
   // Index of the oldest answer to a first touch that is not the IOMMU's next message; 0: none.
   std::size_t first_placed(std::uint64_t iommu) const {
@@ -204,10 +220,16 @@ class Devices {
   std::uint64_t lost = 0;
 
  private:
+  // Calls f(page, frame) for the page or, if it is a base page of a large page, for each of them.
+  template <class F>
+  void each(std::uint64_t page, PhysAddr frame, F&& f) const {
+    f(page, frame);
+    if (large_) f(1 - page, frame < kMoving ? frame ^ kPageBytes : frame);
+  }
   void use(std::uint64_t g, PhysAddr frame) {
     gpus[g].phase = using_frame;
     gpus[g].frame = frame;
-    tlb[g][gpus[g].page] = frame;
+    each(gpus[g].page, frame, [&](std::uint64_t p, PhysAddr at) { tlb[g][p] = at; });
   }
   void translate(std::uint64_t g) {
     auto const& gpu = gpus[g];
@@ -251,12 +273,13 @@ class Devices {
     notes[g].push_back({what, e.page, e.writes, entries});
   }
   void write_entry(std::uint64_t g, std::uint64_t page, PhysAddr frame) {
-    if (ends_walks_) page_tables[g][page] = frame;
+    if (ends_walks_) each(page, frame, [&](std::uint64_t p, PhysAddr at) { page_tables[g][p] = at; });
   }
   void hold(std::uint64_t i, std::uint64_t g, std::uint64_t page, PhysAddr frame) {
     if (!ends_walks_) return;
-    page_tables[g][page] = frame;
-    if (!forgets_holders) holders[i][page] |= std::uint64_t{1} << g;
+    write_entry(g, page, frame);
+    if (forgets_holders) return;
+    each(page, frame, [&](std::uint64_t p, PhysAddr) { holders[i][p] |= std::uint64_t{1} << g; });
   }
   void acknowledge(std::uint64_t iommu, std::uint64_t move) { steps_done[iommu].push_back(move); }
   void answered(std::uint64_t i, ToIommu const& m) {
@@ -267,7 +290,7 @@ class Devices {
     if (m.frame != kNoFrame) hold(i, m.gpu, m.page, once ? page_tables[m.gpu][m.page] : m.frame);
     if (batches_ && !waits) return;  // a second answer
     lost += waits ? 0 : 1;
-    if (!batches_ && m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) tables[i][m.page] = m.frame;
+    if (!batches_ && m.kind == static_cast<std::uint64_t>(FaultKind::not_mapped)) set(i, m.page, m.frame);
     if (m.frame == kNoFrame)
       gpu = {};  // the program has freed the page
     else if (gpu.writes != 0 && is_read_only(m.frame))
@@ -275,18 +298,25 @@ class Devices {
     else
       use(m.gpu, m.frame);
   }
+  // The page in an IOMMU's table.
+  void set(std::uint64_t i, std::uint64_t page, PhysAddr frame) {
+    each(page, frame, [&](std::uint64_t p, PhysAddr at) { tables[i][p] = at; });
+  }
+  std::uint64_t take_holders(std::uint64_t i, std::uint64_t page) {
+    std::uint64_t held = 0;
+    each(page, kNoFrame, [&](std::uint64_t p, PhysAddr) { held |= std::exchange(holders[i][p], 0); });
+    return held;
+  }
   void moved(std::uint64_t i, ToIommu const& m) {
-    auto& known = tables[i][m.page];
     auto const below = i == 0 ? std::uint64_t{0b001} : std::uint64_t{0b110};
     auto const holder = device_of(m.frame & ~kReadOnly);
     bool const holder_below = holder < kGpus && iommu_of(holder) == i;
     switch (static_cast<MoveStep>(m.step)) {
       case MoveStep::unmap:
-        known = kMoving;
+        set(i, m.page, kMoving);
         if (acknowledges_early) return acknowledge(i, m.move);
         if (ends_walks_) {
-          auto const held =
-              std::exchange(holders[i][m.page], 0) | (holder_below ? std::uint64_t{1} << holder : 0);
+          auto const held = take_holders(i, m.page) | (holder_below ? std::uint64_t{1} << holder : 0);
           if (held == 0) return acknowledge(i, m.move);
           draining.push_back({i, m.move, m.page, held});
           return;
@@ -294,20 +324,20 @@ class Devices {
         draining.push_back({i, m.move, m.page, below});
         return;
       case MoveStep::forget:
-        known = kNoFrame;
-        holders[i][m.page] = 0;
+        set(i, m.page, kNoFrame);
+        take_holders(i, m.page);
         draining.push_back({i, m.move, m.page, below});
         return;
       case MoveStep::remap:
-        known = m.frame;
+        set(i, m.page, m.frame);
         if (m.gpu < kGpus && iommu_of(m.gpu) == i) write_entry(m.gpu, m.page, m.frame);
         return;
       case MoveStep::map:
-        known = m.frame;
+        set(i, m.page, m.frame);
         if (holder_below) write_entry(holder, m.page, m.frame);
         return acknowledge(i, m.move);
       case MoveStep::map_remote:
-        known = m.frame;
+        set(i, m.page, m.frame);
         if (m.gpu < kGpus && iommu_of(m.gpu) == i) hold(i, m.gpu, m.page, m.frame);
         return acknowledge(i, m.move);
       case MoveStep::map_copy:
@@ -327,6 +357,7 @@ class Devices {
 
   bool const batches_;
   bool const ends_walks_;
+  bool const large_;
   ServedRemotely const served_;
   std::array<std::uint64_t, (kGpus + 1) * kFrames> contents_{};
 };

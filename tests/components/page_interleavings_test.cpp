@@ -319,6 +319,51 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a large page that moves, is freed or mapped remotely loses no access and no write in any order") {
+  struct Large {
+    std::string policy;
+    DeviceId home;
+    std::vector<Request> requests;
+    bool frees = false;
+  };
+  std::vector<Large> const all{
+      {"migrate", 0, {write(1, 0), write(2, 1), read(0, 0)}},
+      {"migrate", 1, {write(0, 1), read(2, 0), write(1, 1)}},
+      {"migrate", kFirstCpu, {write(0, 0), write(1, 1)}},
+      {"migrate", kUnmapped, {write(0, 0), write(0, 1), read(1, 0)}},
+      {"remote_access", 0, {write(1, 0), read(1, 1), write(0, 0)}},
+      {"remote_access", kUnmapped, {write(0, 1), write(1, 0), read(2, 1)}},
+      {"migrate", 0, {free_of(0), write(1, 1), read(2, 0)}, true},
+      {"remote_access", 0, {free_of(1), read(1, 0), write(2, 1)}, true},
+  };
+  Result sum;
+  for (auto const& l : all)
+    for (bool const ends_walks : {false, true})
+      for (std::string const replay : {"", "page", "batch"})
+        for (std::uint64_t const frames : {2U, 4U}) {
+          CAPTURE(&l - all.data());
+          CAPTURE(ends_walks);
+          CAPTURE(replay);
+          CAPTURE(frames);
+          // Programs may not allocate large pages that batches bring, and only walks that end in GPUs fault
+          // on pages that stay elsewhere.
+          if ((l.frees || !ends_walks) && !replay.empty()) continue;
+          if (l.policy == "remote_access" && !ends_walks) continue;
+          Machine m({l.home, l.home}, frames);
+          m.spec.gpus_end_walks = ends_walks;
+          m.spec.decide_by(PolicyChoice<PageDecision>(l.policy));
+          if (!replay.empty()) m.with_batches(replay);
+          m.with_large_page();
+          if (l.frees) m.with_program(0);
+          m.place_pages();
+          auto const r = Search(m.spec, l.requests).run();
+          check(r);
+          sum.add(r);
+        }
+  for (auto const c : {Change::first_touch, Change::move, Change::free}) CHECK(sum.saw(c));
+  MESSAGE(sum.states << " states");
+}
+
 TEST_CASE("the search finds a remote mapping that is not invalidated") {
   for (bool const forgets : {false, true}) {
     Machine m({0, 1}, 2);

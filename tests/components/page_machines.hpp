@@ -56,12 +56,20 @@ struct Machine {
     else
       spec.buffers = {{numbers.of(0), 1}, {numbers.of(1), 1}};
   }
-  // A program frees this page.
+  // A program frees this page, or the large page.
   void with_program(std::uint64_t page) {
-    planned = PlannedPages({{numbers.of(page), 1}}, DeviceId{0});
+    auto const pages = spec.large.any() ? PageRange{kFirst, kPages} : PageRange{numbers.of(page), 1};
+    planned = PlannedPages({pages}, DeviceId{0});
     spec.host_pages = &host_pages;
     spec.planned = &planned;
     spec.application_of_stream = {0};
+  }
+  // Pages 0 and 1 are one large page.
+  void with_large_page() {
+    spec.large = LargePages(1, {{kFirst, kPages}});
+    spec.large_size = 1;
+    spec.batch.eviction_unit = ByteSize{kPages << kPageBits};
+    spec.params.migrations = 4;
   }
   void with_coalescing(std::string const& page_sizes) {
     spec.frames = PolicyChoice<FrameAllocator>("contiguity_conserving");
@@ -76,7 +84,15 @@ struct Machine {
     auto const memory = spec.gpu_memory();
     PolicyArray<FrameAllocator> frames;
     for (std::uint64_t d = 0; d <= kGpus; ++d) frames.add(spec.frames.make(memory));
-    for (std::uint64_t p = 0; p < kPages; ++p) {
+    if (spec.large.any() && homes[0] != kUnmapped) {
+      auto const device = homes[0];
+      placed.push_back({kFirst, device, 1});
+      table.map(kFirst,
+                physical(device, *frames[device >= kFirstCpu ? kGpus : device].allocate_large(kFirst, 1)
+                                     << kPageBits),
+                1);
+    }
+    for (std::uint64_t p = 0; p < kPages && !spec.large.any(); ++p) {
       auto const device = homes.at(p);
       if (device == kUnmapped) continue;
       placed.push_back({numbers.of(p), device, 0});

@@ -29,7 +29,7 @@ class World final : public DriverLinks {
       : spec_(with),
         numbers_(with.spaces),
         requests_(std::move(requests)),
-        devices_(with.in_batches, with.gpus_end_walks, served_by(with)) {
+        devices_(with.in_batches, with.gpus_end_walks, with.large.any(), served_by(with)) {
     state_.memory = DriverMemory(spec_);
     state_.transitions = TransitionExecutor(spec_);
     state_.faults = FaultClient(spec_);
@@ -43,10 +43,11 @@ class World final : public DriverLinks {
     for (std::uint64_t p = 0; p < kPages; ++p) {
       auto const home = state_.memory.home(numbers_.of(p));
       if (!home) continue;
-      devices_.contents(home->frame) = p + 1;
-      for (auto& t : devices_.tables) t[p] = home->frame;
-      if (auto const device = device_of(home->frame); spec_.gpus_end_walks && device < kGpus)
-        devices_.page_tables[device][p] = home->frame;
+      auto const frame = home->base_page(numbers_.of(p), kPageBits).frame;
+      devices_.contents(frame) = p + 1;
+      for (auto& t : devices_.tables) t[p] = frame;
+      if (auto const device = device_of(frame); spec_.gpus_end_walks && device < kGpus)
+        devices_.page_tables[device][p] = frame;
     }
     make_canonical();
   }
@@ -101,8 +102,7 @@ class World final : public DriverLinks {
     if (d.first_placed(0) != 0) add(K::placed, 0);
     for (std::uint64_t i = 0; i < d.draining.size(); ++i)
       for (std::uint64_t g = 0; g < kGpus; ++g) {
-        bool const used = d.gpus[g].phase == Devices::using_frame && d.gpus[g].page == d.draining[i].page;
-        if ((d.draining[i].gpus >> g & 1U) != 0 && !used) add(K::drain, i, g);
+        if ((d.draining[i].gpus >> g & 1U) != 0 && !d.is_used(d.draining[i], g)) add(K::drain, i, g);
       }
     for (std::uint64_t i = 0; i < d.copying.size(); ++i) add(K::copied, i);
     for (std::uint64_t g = 0; g < kGpus; ++g) {
@@ -189,14 +189,17 @@ class World final : public DriverLinks {
     for (std::uint64_t i = 0; i < kPages; ++i) {
       auto const p = numbers_.of(i);
       auto const home = m.home(p);
-      if (home) own(home->frame, p);
+      if (home) own(home->base_page(p, kPageBits).frame, p);
       for (DeviceId g = 0; g < kGpus; ++g)
-        if (home && m.is_on(p, g)) own(m.frame_on(p, g), p);
+        if (home && home->size == 0 && m.is_on(p, g)) own(m.frame_on(p, g), p);
     }
     for (auto const& p : state_.transitions.pages()) {
       if (p.in_use == 0) continue;
-      if (p.from != kNoFrame && !is_released(p)) own(p.from, p.page());
-      if (p.to != kNoFrame) own(p.to, p.page());
+      for (std::uint64_t i = 0; i < std::uint64_t{1} << p.size; ++i) {
+        auto const page = p.size == 0 ? p.page() : p.first_page() + i;
+        if (p.from != kNoFrame && !is_released(p)) own(p.from + i * kPageBytes, page);
+        if (p.to != kNoFrame) own(p.to + i * kPageBytes, page);
+      }
     }
     // Frames of a relocation that has not begun belong to no page yet.
     for (std::uint64_t g = 0; g < kGpus; ++g)
@@ -230,15 +233,15 @@ class World final : public DriverLinks {
                        .gpu = spec_.gpus_end_walks ? m.gpu : std::uint64_t{0},
                        .kind = 0});
   }
-  void order_copy(DeviceId, CopyOrder const& m, Duration) override {
-    devices_.copying.push_back({m.tag, m.from, m.to, devices_.contents(m.from)});
-  }
+  void order_copy(DeviceId, CopyOrder const& m, Duration) override { devices_.copy(m.tag, m.from, m.to); }
   void answer(std::uint32_t iommu, PageMapped const& m, Duration) override {
     auto const gpu = m.gpu != kNoGpu ? m.gpu : m.entry;
+    auto const frame =
+        m.frame == kNoFrame ? kNoFrame : PageTranslation{m.frame, m.size}.base_page(m.page, kPageBits).frame;
     bool const is_placed = iommu == 0 && m.kind == FaultKind::not_mapped;
     Devices::ToIommu const answer{.what = is_placed ? Devices::Down::placed : Devices::Down::answer,
                                   .page = numbers_.page(m.page),
-                                  .frame = m.frame,
+                                  .frame = frame,
                                   .move = 0,
                                   .step = 0,
                                   .gpu = gpu,
@@ -258,7 +261,7 @@ class World final : public DriverLinks {
   void wake_counters(Time) override {}
   void end_copy(std::uint32_t number, Time) override {
     auto const& p = state_.transitions[number];
-    devices_.copying.push_back({number, p.from, p.to == kNoFrame ? p.from : p.to, devices_.contents(p.from)});
+    devices_.copy(number, p.from, p.to == kNoFrame ? p.from : p.to);
   }
 
  private:
@@ -277,7 +280,8 @@ class World final : public DriverLinks {
     if (spec_.counts_accesses) state_.counters.serve(t);
     for (auto const& touch : state_.records.first_touches()) {
       see(Change::first_touch);
-      devices_.renew(numbers_.page(touch.page), touch.frame);
+      for (std::uint64_t i = 0; i < std::uint64_t{1} << touch.size; ++i)
+        devices_.renew(numbers_.page(touch.page + i), touch.frame + i * kPageBytes);
     }
   }
   void issue(Request const& op) {

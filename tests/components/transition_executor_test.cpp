@@ -74,7 +74,8 @@ struct Pages {
         case Kind::wait:
           return words;
         case Kind::tell:
-          CHECK(action.message.page == p.page());
+          CHECK(action.message.page == p.first_page());
+          CHECK(action.message.size == p.size);
           CHECK(action.message.move == number);
           if (action.message.gpu != kNoGpu) writers.push_back(device_name(action.message.gpu));
           words.push_back(std::string(kMessages.at(static_cast<std::size_t>(action.message.step))) + " " +
@@ -540,7 +541,54 @@ TEST_CASE("data without a page is copied, and its old frame or its unused new fr
   CHECK(b.free_frames() == Pages::Frames{3, 4, 4, 7});
 }
 
-TEST_CASE("a page in flight is found by its number with batches, and by any of its base pages without") {
+TEST_CASE("a large page moves, is refused and is evicted whole, whichever base page is requested") {
+  for (bool const full : {false, true}) {
+    CAPTURE(full);
+    auto spec = spec_of(false, true);
+    static std::vector<PlacedPage> const placed{{512, 0, 9}};
+    PageTable table(0, 12);
+    table.map(512, physical(0, 0), 9);
+    spec.placed = &placed;
+    spec.preloaded = &table;
+    spec.frames_per_gpu = 1024;
+    spec.frames_of_cpu = 1024;
+    Pages b(spec);
+    for (std::uint64_t i = 0; full && i < 513; ++i) b.memory.take(3000 + i, 0, 2);
+    auto p = b.page(512 + 77, 2, Transition::move);
+    p.size = 9;
+    auto const number = b.begin(p);
+    CHECK(b.run(number) == Words{"unmap gpu0:0"});
+    CHECK(b.acknowledged(number) == Words{"flush gpu0:0"});
+    if (full) {
+      // 511 base frames are free.
+      CHECK(b.acknowledged(number) == Words{"refused", "changed to gpu0:0", "remap gpu0:0", "ended"});
+      CHECK(b.free_frames() == Pages::Frames{512, 1024, 511, 1024});
+      continue;
+    }
+    CHECK(b.acknowledged(number) == Words{"copy gpu0:0 to gpu2:0"});
+    for (std::uint64_t const page : {512U, 589U, 1023U}) {
+      CHECK(b.executor.is_in_flight(page));
+      CHECK(b.executor.number_of(page) == number);
+    }
+    CHECK_FALSE(b.executor.is_in_flight(511));
+    CHECK_FALSE(b.executor.is_in_flight(1024));
+    CHECK(b.copied(number) == Words{"changed to gpu2:0", "remap gpu2:0", "ended"});
+    CHECK(b.memory.home(1023) == PageTranslation{physical(2, 0), 9});
+    CHECK(b.free_frames() == Pages::Frames{1024, 1024, 512, 1024});
+    auto out = b.page(512, 2, Transition::evict);
+    out.size = 9;
+    auto const evicted = b.begin(out);
+    b.run(evicted);
+    b.acknowledged(evicted);
+    CHECK(b.acknowledged(evicted) == Words{"copy gpu2:0 to cpu0:0"});
+    CHECK(b.copied(evicted) == Words{"changed to cpu0:0", "remap cpu0:0", "ended"});
+    CHECK(b.memory.home(600) == PageTranslation{physical(kFirstCpu, 0), 9});
+    CHECK(b.free_frames() == Pages::Frames{1024, 1024, 1024, 512});
+    CHECK_FALSE(b.executor.is_in_flight(600));
+  }
+}
+
+TEST_CASE("a page in flight is found by any of its base pages") {
   for (bool const batches : {true, false}) {
     CAPTURE(batches);
     Pages b(spec_of(false, false, batches));
@@ -551,9 +599,11 @@ TEST_CASE("a page in flight is found by its number with batches, and by any of i
     auto const number = b.begin(p);
     b.run(number);
     CHECK(b.executor.is_in_flight(512));
-    CHECK(b.executor.is_in_flight(513) != batches);
+    CHECK(b.executor.is_in_flight(513));
+    CHECK(b.executor.is_in_flight(1023));
+    CHECK_FALSE(b.executor.is_in_flight(1024));
     CHECK_FALSE(b.executor.is_in_flight(511));
-    if (batches) CHECK(b.executor.number_of(512) == number);
+    for (std::uint64_t const page : {512U, 513U, 1023U}) CHECK(b.executor.number_of(page) == number);
     b.acknowledged(number);
     CHECK_FALSE(b.executor.is_in_flight(512));
   }

@@ -156,6 +156,34 @@ TEST_CASE("batches: the CPU's memory must have room for all pages that one GPU m
   CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
 }
 
+TEST_CASE(
+    "batches: large pages need a large frame in CPU memory for each page, and no program that allocates") {
+  auto const of = [](std::string const& large, std::string const& cpu) {
+    return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\ngpu.sms = 4\n"
+           "memory.page_size = \"64KiB\"\nmemory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
+           "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"page\"\ndriver.migrations = 80\n"
+           "memory.gpu_share = 0.5\nworkload.name = \"transpose\"\nworkload.transpose.width = 1024\n"
+           "workload.transpose.height = 1024\n" +
+           large + "cpu.dram.capacity = \"" + cpu + "\"\n";
+  };
+  // Two buffers of two large pages each. An eighth of the memory holds page tables.
+  std::string const only = "memory.page_sizes = \"large_only\"\n", mixed = "memory.large_pages = \"input\"\n";
+  CHECK_NOTHROW(ModelRun(of(only, "16MiB")));
+  CHECK_THROWS_WITH_AS(
+      ModelRun(of(mixed, "64MiB")),
+      "driver.batch.replay = page: large pages are evicted to large frames of the CPU's memory, "
+      "which needs 66 of them: one for each large page and, because base pages may occupy any "
+      "frames, one for each base page; cpu.dram.capacity has 28",
+      UserError);
+  CHECK_NOTHROW(ModelRun(of(mixed, "256MiB")));
+  CHECK_THROWS_WITH_AS(
+      ModelRun(of(only, "16MiB"), workloads::add_allocations),
+      "driver.batch.replay = page: large pages are brought to large frames, but workload "
+      "'transpose' allocates memory, which is never evicted and may leave no large frame; set "
+      "allocates of the application to false, or use base pages (memory.page_sizes)",
+      UserError);
+}
+
 TEST_CASE("batches: a driver has at most one worker per GPU") {
   auto const of = [](std::string const& workers, std::uint32_t gpus) {
     auto text = model("driver.batch.replay = \"page\"\ndriver.batch.workers = " + workers + "\n");

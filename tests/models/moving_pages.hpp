@@ -43,6 +43,12 @@ struct Violations {
   int void_accesses = 0;  // an outstanding line in a frame without a page, or whose page is being copied
 };
 
+// Calls f(frame) for each base frame of a page.
+template <class F>
+void each_base_frame(PageTranslation const& t, unsigned page_bits, F&& f) {
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << t.size; ++i) f(t.frame + (i << page_bits));
+}
+
 inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations& found) {
   auto const& driver = m.driver->state();
   std::vector<std::uint64_t>
@@ -55,17 +61,22 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
   for (auto const& move : driver.transitions.pages()) {
     bool const stays = move.transition == Transition::map_remotely;
     if (move.in_use == 0 || move.awaits_iommus() || stays) continue;
-    copied_pages.push_back(move.page());
-    left.push_back(move.from);
+    copied_pages.push_back(move.first_page());
+    each_base_frame({move.from, move.size}, page_bits, [&](PhysAddr f) { left.push_back(f); });
   }
   std::ranges::sort(copied_pages);
   std::ranges::sort(left);
   driver.memory.table().each_page([&](std::uint64_t, PageTranslation const& t) {
-    if (!has(left, t.frame)) frames.push_back(t.frame);
+    if (has(left, t.frame)) return;
+    each_base_frame(t, page_bits, [&](PhysAddr f) { frames.push_back(f); });
   });
   std::ranges::sort(frames);
-  for (auto const& record : driver.records.migrations())
-    if (!has(frames, record.from)) left.push_back(record.from);
+  for (auto const& record : driver.records.migrations()) {
+    PageTranslation const from{record.from, static_cast<std::uint8_t>(record.size)};
+    each_base_frame(from, page_bits, [&](PhysAddr f) {
+      if (!has(frames, f)) left.push_back(f);
+    });
+  }
   std::ranges::sort(left);
   for (auto const* slice : m.slices)
     slice->each_line([&](PhysAddr line, bool home) {
@@ -98,7 +109,7 @@ inline void check_tables(Machine const& m) {
   std::vector<std::uint64_t> pages_on(m.gmmus.size());
   table.each_page([&](std::uint64_t page, PageTranslation const& t) {
     CHECK(page_of.emplace(t.frame, page).second);  // no frame has two pages
-    if (device_of(t.frame) < pages_on.size()) ++pages_on[device_of(t.frame)];
+    if (device_of(t.frame) < pages_on.size()) pages_on[device_of(t.frame)] += std::uint64_t{1} << t.size;
   });
   for (auto const* iommu : m.iommus)
     iommu->state().table.each_page(
@@ -108,7 +119,7 @@ inline void check_tables(Machine const& m) {
     std::uint64_t remote = 0;
     own.each_page([&](std::uint64_t page, PageTranslation const& t) {
       CHECK(table.find(page) == t);
-      remote += device_of(t.frame) != g ? 1 : 0;
+      remote += device_of(t.frame) != g ? std::uint64_t{1} << t.size : 0;
     });
     CHECK(own.mapped_pages() == pages_on[g] + remote);
     if (!m.gmmus[g]->spec().ends_walks) CHECK(remote == 0);

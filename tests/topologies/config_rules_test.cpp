@@ -84,6 +84,31 @@ TEST_CASE("faults in batches need a buffer on the GPU, and room for two concurre
             .find("at least a page") != std::string::npos);
 }
 
+TEST_CASE("large pages migrate, and batches that bring them need large frames that become free") {
+  std::string const migrate = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n";
+  CHECK(refusal(migrate + "memory.page_sizes = \"large_only\"\n") == "accepted");
+  CHECK(refusal(migrate + "memory.large_pages = \"all\"\nmemory.page_size = \"64KiB\"\n") == "accepted");
+  auto const batches = migrate +
+                       "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"page\"\n"
+                       "driver.migrations = 1026\nmemory.page_sizes = \"large_only\"\n";
+  CHECK(refusal(batches) == "accepted");
+  CHECK(
+      refusal(batches + "driver.batch.eviction_unit = \"1MiB\"\n") ==
+      "f:7: driver.batch.eviction_unit = 1MiB must be at least a large page (memory.large_page_size), 2 MiB, "
+      "which is evicted whole");
+  CHECK(
+      refusal(batches + "memory.large_page_size = \"1GiB\"\n") ==
+      "f:7: memory.large_page_size = 1GiB must not exceed a VA block, 2 MiB, if faults are served in batches "
+      "(driver.batch.replay)");
+  CHECK(refusal(batches + "memory.frame_allocation = \"contiguity_conserving\"\n") == "accepted");
+  CHECK(refusal(batches + "memory.frame_allocation = \"random\"\n") ==
+        "f:7: driver.batch.replay = page brings large pages (memory.page_sizes = large_only), but "
+        "memory.frame_allocation = random has no large frames; use on_demand");
+  CHECK(refusal(batches + "memory.fragmentation_index = 0.5\n") ==
+        "f:7: driver.batch.replay = page brings large pages (memory.page_sizes = large_only), but "
+        "memory.fragmentation_index above 0 fills large frames with data that is never evicted");
+}
+
 TEST_CASE("batches need at least one worker") {
   CHECK(refusal("driver.batch.workers = 0\n") ==
         "f:1: driver.batch.workers = 0 must be a count of at least 1, or \"one_per_gpu\"");

@@ -133,11 +133,11 @@ bool MachineConfig::check_large_pages(Config& config) const {
                   "memory.page_sizes = " + memory.page_sizes.name() +
                       ": pages with copies cannot be coalesced, but memory.remote_touch = " +
                       memory.remote_touch.name() + " makes copies");
-  if (memory.has_large_pages() && memory.pages_move()) {
+  if (memory.has_large_pages() && memory.makes_copies()) {
     auto const what = memory.large_pages_setting();
     config.refuse(what.substr(0, what.find(' ')),
-                  what + ": large pages cannot migrate, but memory.remote_touch = " +
-                      memory.remote_touch.name() + " migrates pages");
+                  what + ": large pages cannot have copies, but memory.remote_touch = " +
+                      memory.remote_touch.name() + " makes copies");
   }
   return is_level;
 }
@@ -211,6 +211,27 @@ void MachineConfig::check_counters(Config& config) const {
                      "gpu.access_counters.granularity", "must be 64KiB, 2MiB, 16MiB or 16GiB");
 }
 
+// A large page of a batch needs a large frame, which evictions must be able to free.
+void MachineConfig::check_large_batches(Config& config) const {
+  auto const large = memory.large_page_size;
+  auto const brings = "driver.batch.replay = " + batch.replay.name() + " brings large pages";
+  Rules rules(config);
+  if (rules.need(large.bytes <= std::uint64_t{1} << kBlockBits, "memory.large_page_size",
+                 "must not exceed a VA block, 2 MiB, if faults are served in batches (driver.batch.replay)"))
+    rules.need(batch.eviction_unit.bytes >= large.bytes, "driver.batch.eviction_unit",
+               "must be at least a large page (memory.large_page_size), " + to_text(large) +
+                   ", which is evicted whole");
+  if (!memory.frame_allocation.facts().has_large_frames)
+    config.refuse("memory.frame_allocation",
+                  brings + " (" + memory.large_pages_setting() + "), but memory.frame_allocation = " +
+                      memory.frame_allocation.name() + " has no large frames; use on_demand");
+  if (memory.fragmentation_index > 0)
+    config.refuse("memory.fragmentation_index",
+                  brings + " (" + memory.large_pages_setting() +
+                      "), but memory.fragmentation_index above 0 fills large frames with data that is never "
+                      "evicted");
+}
+
 void MachineConfig::check_batches(Config& config) const {
   Rules rules(config);
   rules.need(batch.workers_of(std::numeric_limits<std::uint32_t>::max()).has_value(), "driver.batch.workers",
@@ -226,11 +247,7 @@ void MachineConfig::check_batches(Config& config) const {
   if (faults_recorded_by_gpus() != faults())
     refuse("memory.fault_path", "batches are read from a GPU's fault buffer, but memory.fault_path = " +
                                     memory.fault_path.name() + " records faults elsewhere; use gpu");
-  if (memory.has_large_pages()) {
-    auto const what = memory.large_pages_setting();
-    auto const key = what.substr(0, what.find(' '));
-    refuse(key, "pages that migrate in batches must be base pages (" + key + ")");
-  }
+  if (memory.has_large_pages()) check_large_batches(config);
   auto const unit = batch.eviction_unit.bytes;
   rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit",
              "must be a power of two and at least a page, " + to_text(memory.page_size));

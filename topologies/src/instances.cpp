@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "assembly_devices.hpp"
 
@@ -16,14 +17,64 @@ std::uint64_t pages_of_buffers(PagingDriverSpec const& driver) {
   return pages;
 }
 
+// Large frames that hold all pages of the buffers, if each base page occupies a large frame alone.
+std::uint64_t large_frames_of_buffers(PagingDriverSpec const& driver) {
+  std::set<std::uint64_t> large;
+  std::uint64_t base = 0;
+  for (auto const& b : driver.buffers)
+    for (auto p = b.first; p - b.first < b.count;) {
+      auto const size = driver.large.size_of(p);
+      if (size != 0)
+        large.insert(first_of(p, size));
+      else
+        ++base;
+      p = first_of(p, size) + (std::uint64_t{1} << size);
+    }
+  if (driver.placed != nullptr)
+    for (auto const& p : *driver.placed) base += p.size == 0 && driver.large.size_of(p.page) != 0 ? 1 : 0;
+  return large.size() + base;
+}
+
 // True if batches may bring more pages than a GPU has frames.
 bool may_evict(PagingDriverSpec const& driver) {
-  return driver.in_batches && pages_of_buffers(driver) > driver.usable_frames();
+  if (!driver.in_batches) return false;
+  bool const lacks_large =
+      driver.large.any() && large_frames_of_buffers(driver) > driver.frames_per_gpu >> driver.large_size;
+  return lacks_large || pages_of_buffers(driver) > driver.usable_frames();
+}
+
+// Every evicted large page finds a large frame in the CPU's memory, whatever frames base pages and the host's
+// pages use.
+void check_large_eviction(InitialMemory const& memory, PagingDriverSpec const& driver) {
+  if (!driver.large.any()) return;
+  auto const host = (memory.host_pages().pages() >> driver.large_size) + 2;
+  auto const needed = large_frames_of_buffers(driver) + (memory.host_pages().empty() ? 0 : host);
+  auto const room = driver.frames_of_cpu >> driver.large_size;
+  if (room < needed)
+    throw UserError("driver.batch.replay = " + driver.batch.replay.name() +
+                    ": large pages are evicted to large frames of the CPU's memory, which needs " +
+                    std::to_string(needed) +
+                    " of them: one for each large page and, because base pages may occupy any frames, one "
+                    "for each base page; cpu.dram.capacity has " +
+                    std::to_string(room));
+}
+
+// Allocated memory is not evicted, and may occupy a part of every large frame.
+void check_large_allocations(PagingDriverSpec const& driver, Applications const& applications) {
+  for (std::uint32_t a = 0; a < applications.count(); ++a) {
+    auto const& workload = *applications[a].workload;
+    if (driver.large.any() && std::ranges::any_of(workload.operations(), &Operation::is_allocation))
+      throw UserError("driver.batch.replay = " + driver.batch.replay.name() +
+                      ": large pages are brought to large frames, but workload '" + workload.name() +
+                      "' allocates memory, which is never evicted and may leave no large frame; set "
+                      "allocates of the application to false, or use base pages (memory.page_sizes)");
+  }
 }
 
 // In every case, an eviction unit must find room in the CPU's memory.
 void check_eviction_capacity(InitialMemory const& memory, PagingDriverSpec const& driver) {
   if (!may_evict(driver)) return;
+  check_large_eviction(memory, driver);
   auto const pages = pages_of_buffers(driver);
   auto const unit = std::max<std::uint64_t>(driver.batch.eviction_unit.bytes >> driver.page_bits, 1);
   // If a page has copies on GPUs, the page itself may be in the CPU's memory.
@@ -217,6 +268,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
     for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
   if (config_.in_batches()) {
     describe_batches(instance, driver);
+    check_large_allocations(driver, applications_);
     check_eviction_capacity(memory, driver);
     check_migration_capacity(memory, driver, applications_);
   }
@@ -282,7 +334,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
                     "driver.batch.eviction_unit");
   std::vector<std::uint64_t> placed(instance.gpus.size());
   for (auto const& p : instance.memory->placed())
-    if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
+    if (p.device < kFirstCpu && (placed[p.device] += std::uint64_t{1} << p.size) > driver.frames_per_gpu)
       throw UserError(has + "fewer than memory.placement = " + config_.memory.placement.name() +
                       " places there before the first kernel; increase memory.gpu_share or choose another "
                       "memory.placement");

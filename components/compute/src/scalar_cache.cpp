@@ -233,7 +233,7 @@ void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
     s.tlb->invalidate_all();
   else
     s.tlb->invalidate(m.page);
-  s.uses.forget(m.page);
+  s.uses.forget(m.page, m.size);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }

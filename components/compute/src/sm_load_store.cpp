@@ -261,7 +261,7 @@ void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
     s.l1_tlb_invalidated += s.l1_tlb->invalidate_all();
   else if (s.l1_tlb->invalidate(m.page))
     ++s.l1_tlb_invalidated;
-  s.uses.forget(m.page);
+  s.uses.forget(m.page, m.size);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }

@@ -22,7 +22,8 @@ void BatchWorker::begin(DriverTurn& t) {
   record_.clients = faults_.clients();
   work_begins_ = record_.began + t.spec.batch.time;
   pages_.clear();
-  auto const faults = faults_.pages();
+  auto const first_page = [&](std::uint64_t page) { return first_of(page, size_of(page, t)); };
+  auto const faults = t.spec.large.any() ? faults_.pages_by(first_page) : faults_.pages();
   record_.duplicates = faults_.entries() - faults.size();
   auto const size = block_size(t.spec);
   for (auto first = faults.begin(); first != faults.end();) {
@@ -32,6 +33,14 @@ void BatchWorker::begin(DriverTurn& t) {
     plan_block({first, last}, t);
     first = last;
   }
+}
+
+unsigned BatchWorker::size_of(std::uint64_t page, DriverTurn const& t) {
+  if (!t.spec.large.any()) return 0;
+  auto const& transitions = t.s.transitions;
+  if (auto const home = t.s.memory.home(page)) return home->size;
+  if (transitions.is_in_flight(page)) return transitions[transitions.number_of(page)].size;
+  return transitions.size_for(page, t.s.memory);
 }
 
 bool BatchWorker::may_bring(std::uint64_t page, Access access, DriverTurn const& t) const {
@@ -52,6 +61,16 @@ bool BatchWorker::may_prefetch(std::uint64_t page, DriverTurn const& t) const {
          std::ranges::any_of(t.spec.buffers, [page](PageRange const& r) { return page - r.first < r.count; });
 }
 
+void BatchWorker::make_whole(BlockPages& pages, std::uint64_t first, DriverTurn const& t) {
+  for (std::uint64_t p = 0; p < pages.size(); ++p) {
+    if (!pages[p]) continue;
+    auto const size = size_of(first + p, t);
+    auto const page = first_of(first + p, size) - first;
+    for (auto i = page; i - page < std::uint64_t{1} << size; ++i) pages.set(i);
+    p = page + (std::uint64_t{1} << size) - 1;
+  }
+}
+
 void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTurn& t) {
   auto& s = t.s;
   auto const first = first_of(faults[0].page, block_size(t.spec));
@@ -64,20 +83,21 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
     if (may_bring(f.page, f.access, t)) {
       bool const stays =
           !s.memory.decides_at_faults() && !s.transitions.is_in_flight(f.page) && s.memory.home(f.page);
-      (stays ? remote : block.faulted).set(f.page - first);
+      auto& faulted = stays ? remote : block.faulted;
+      for (auto p = f.page; p - f.page < std::uint64_t{1} << size_of(f.page, t); ++p) faulted.set(p - first);
     } else if (auto const home = s.memory.home(f.page)) {
       ++record_.duplicates;
       // Requesters that faulted before the page arrived have been answered; a second answer does no harm. The
       // IOMMU that received the request does not know about copies.
       if (t.facts.replay.by_page || device_of(home->frame) != device(t.spec)) {
         auto const iommu = static_cast<std::uint16_t>(t.spec.iommu_of_gpu[gpu_]);
-        s.faults.answer({.page = f.page,
-                         .gpu = device(t.spec),
-                         .iommu = iommu,
-                         .entry = kNoRecord,
-                         .kind = FaultKind::not_mapped,
-                         .recorded_by_gpu = 1},
-                        {}, t);
+        answer({.page = f.page,
+                .gpu = device(t.spec),
+                .iommu = iommu,
+                .entry = kNoRecord,
+                .kind = FaultKind::not_mapped,
+                .recorded_by_gpu = 1},
+               home->size, t);
       }
     } else {
       ++unallocated;
@@ -95,26 +115,32 @@ void BatchWorker::plan_block(std::span<FaultBatch::Entry const> faults, DriverTu
   }
   auto brought = all_faulted;
   if (block.faulted.any()) brought |= s.batch.prefetcher().choose(block) & block.candidates;
+  if (t.spec.large.any()) make_whole(brought, first, t);
   // A prefetched page must not evict pages that were faulted on.
-  if (pages_.size() + brought.count() > t.spec.usable_frames()) brought = all_faulted;
-  auto const faulted = static_cast<std::int64_t>(all_faulted.count());
-  auto const prefetched = static_cast<std::int64_t>(brought.count()) - faulted;
-  auto const& times = t.spec.batch;
-  auto work = times.block_time + faulted * times.page_time + prefetched * times.prefetched_page_time;
-  if (std::exchange(of_gpu.served_blocks.of(first), 1) == 0) work += times.first_touch_time;
+  auto const planned = t.spec.large.any() ? pages_.needed_base_frames() : pages_.size();
+  if (planned + brought.count() > t.spec.usable_frames()) brought = all_faulted;
+  std::int64_t faulted = 0, prefetched = 0;
   auto next = faults.begin();
-  for (std::uint64_t p = 0; p < pages; ++p) {
+  for (std::uint64_t p = 0, base_pages = 1; p < pages; p += base_pages) {
+    base_pages = 1;
     if (!brought[p]) continue;
     while (next + 1 != faults.end() && next->page < first + p) ++next;
     IncomingPage page;
     page.page = first + p;
+    page.size = static_cast<std::uint8_t>(size_of(page.page, t));
+    base_pages = std::uint64_t{1} << page.size;
     page.application = static_cast<std::uint8_t>(next->application);  // prefetched: of the next fault
     page.faulted = all_faulted[p] ? 1 : 0;
     page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
     pages_.set_local(page, page.faulted != 0 && (remote[p] || s.memory.is_on(page.page, device(t.spec))));
     pages_.add(page);
+    ++(page.faulted != 0 ? faulted : prefetched);
   }
-  pages_.end_block({.first = first, .takes = work, .left = brought.count()});
+  auto const& times = t.spec.batch;
+  auto work = times.block_time + faulted * times.page_time + prefetched * times.prefetched_page_time;
+  if (std::exchange(of_gpu.served_blocks.of(first), 1) == 0) work += times.first_touch_time;
+  auto const left = static_cast<std::uint64_t>(faulted + prefetched);
+  pages_.end_block({.first = first, .takes = work, .left = left});
 }
 
 }  // namespace farfault

@@ -108,7 +108,7 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     if (!is_remote && is_skipped(page, home, action, t)) {
       pages_.set_local(page, false);
       bool const answers = home && (is_here || !t.spec.gpus_end_walks);
-      if (answers && t.facts.replay.by_page) s.faults.answer(fault_of(page, t), {}, t);
+      if (answers && t.facts.replay.by_page) answer(fault_of(page, t), page.size, t);
       page_mapped(page, t);
       continue;
     }
@@ -119,6 +119,7 @@ void BatchWorker::begin_pages(DriverTurn& t) {
         is_remote ? Transition::map_remotely : transition_to(goal_of(action), s.memory.state_of(page.page));
     p.client = PagingClient::batch;
     p.tag = number;
+    p.size = page.size;
     p.consents = 1;
     p.answers = t.facts.replay.by_page ? 1 : 0;
     p.confirms = !home || !t.facts.replay.by_page ? 1 : 0;
@@ -132,6 +133,11 @@ void BatchWorker::begin_pages(DriverTurn& t) {
                            : Duration::zero();
     t.begin(p, stays);
   }
+}
+
+std::uint64_t BatchWorker::needed_frames(DriverTurn const& t) const {
+  if (t.spec.gpus_end_walks && t.facts.decision.stays_at_faults) return pages_.frames_for_begun();
+  return t.spec.large.any() ? pages_.needed_base_frames() : pages_.needed_frames();
 }
 
 bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home,
@@ -150,9 +156,10 @@ Duration BatchWorker::remaining_residency(std::uint64_t page, PhysAddr frame, Dr
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
 }
 
-bool BatchWorker::next_needs_frame(Time now) const {
+bool BatchWorker::lacks_frame(DriverTurn const& t) const {
   auto const* next = pages_.to_pass();
-  return next != nullptr && next->stage == IncomingPage::Stage::ready && pages_.worked(*next) <= now;
+  return next != nullptr && next->stage == IncomingPage::Stage::ready && pages_.worked(*next) <= t.now &&
+         !t.s.memory.has_frame(next->size, device(t.spec));
 }
 
 bool BatchWorker::admit_pages(DriverTurn& t) {
@@ -163,7 +170,8 @@ bool BatchWorker::admit_pages(DriverTurn& t) {
     if (page.stage > IncomingPage::Stage::ready) continue;
     if (page.stage != IncomingPage::Stage::ready || pages_.worked(page) > t.now) break;
     bool const needs_frame = page.is_local == 0;
-    if (needs_frame && (s.memory.frames(gpu_).empty() || !s.evictions.reads_in(*this, t))) break;
+    if (needs_frame && (!s.memory.has_frame(page.size, device(t.spec)) || !s.evictions.reads_in(*this, t)))
+      break;
     if (needs_frame && s.relocations.awaits_large_frame(page.page, device(t.spec), page.application, t))
       break;
     admitted = true;
@@ -196,10 +204,10 @@ bool BatchWorker::admit_local(DriverTurn& t) {
   return admitted;
 }
 
-void BatchWorker::transfer_begins(DriverTurn& t) {
+void BatchWorker::transfer_begins(PageInFlight const& page, DriverTurn& t) {
   pages_.transfer_begins();
   record_.first_transfer = std::min(record_.first_transfer, t.now);
-  record_.bytes_in += t.spec.page_bytes();
+  record_.bytes_in += t.spec.page_bytes(page.size);
 }
 
 // The contents are on the GPU.
@@ -246,7 +254,7 @@ bool BatchWorker::give_back(std::span<DeviceId const> devices, DriverTurn& t) {
     if (page.faulted != 0 && t.facts.replay.by_page) {
       auto fault = fault_of(page, t);
       fault.kind = FaultKind::moving;  // nothing was decided: the next walk faults
-      t.s.faults.answer(fault, {}, t);
+      answer(fault, page.size, t);
     }
     some = true;
   });
@@ -261,6 +269,17 @@ void BatchWorker::end(DriverTurn& t) {
   t.s.counts.add(record_);
   t.s.records.batch_served(record_);
   t.s.evictions.report_lifetimes(gpu_, t);
+}
+
+void BatchWorker::answer(PageFault const& fault, unsigned size, DriverTurn& t) const {
+  auto const faulted =
+      size == 0 ? std::vector<std::uint64_t>{} : faults_.base_pages_in(fault.page, std::uint64_t{1} << size);
+  if (faulted.empty()) return t.s.faults.answer(fault, {}, t);
+  auto each = fault;
+  for (auto const page : faulted) {
+    each.page = page;
+    t.s.faults.answer(each, {}, t);
+  }
 }
 
 // The fault that the page's answer refers to.

@@ -96,8 +96,8 @@ CounterClient::Start CounterClient::serve_page(std::uint32_t gpu, DriverTurn& t)
   auto const frame = (m.region + s.offset) & ~(page_bytes - 1);
   auto start = Start::skipped;
   if (auto const page = memory.owner_of(frame))
-    if (auto const home = memory.home(*page); home && home->frame == frame)
-      start = begin(*page, *home, gpu, t);
+    if (auto const home = memory.home(*page); home && home->base_page(*page, t.spec.page_bits).frame == frame)
+      start = begin(first_of(*page, home->size), *home, gpu, t);
   if (start != Start::stalled) pass(page_bytes);
   return start;
 }
@@ -119,6 +119,7 @@ CounterClient::Start CounterClient::begin(std::uint64_t page, PageTranslation co
                .entry = kNoRecord,
                .kind = FaultKind::remote,
                .application = t.spec.application_of(page)};
+  p.size = home.size;
   auto const frame = t.reserve_frame(p);
   if (frame != FrameOnGpu::reserved) return frame == FrameOnGpu::refused ? Start::skipped : Start::stalled;
   p.client = PagingClient::counters;

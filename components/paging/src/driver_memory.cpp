@@ -78,7 +78,7 @@ PageAction DriverMemory::decide(std::uint64_t page, PageTranslation const& home,
                             .is_prefetch = is_prefetch,
                             .gpu = gpu,
                             .owner = device_of(home.frame),
-                            .page = page});
+                            .page = first_of(page, home.size)});
 }
 
 PageAction DriverMemory::decide_counted(std::uint64_t page, PageTranslation const& home, DeviceId gpu,
@@ -88,7 +88,7 @@ PageAction DriverMemory::decide_counted(std::uint64_t page, PageTranslation cons
                             .gpu = gpu,
                             .owner = device_of(home.frame),
                             .accesses = accesses,
-                            .page = page});
+                            .page = first_of(page, home.size)});
 }
 
 void DriverMemory::own(std::uint64_t page, PageTranslation const& at) {
@@ -96,6 +96,14 @@ void DriverMemory::own(std::uint64_t page, PageTranslation const& at) {
   auto const first = offset_of(at.frame) >> spec_->page_bits;
   for (std::uint64_t i = 0; i < std::uint64_t{1} << at.size; ++i)
     owners_.set(memory, first + i, first_of(page, at.size) + i);
+}
+
+PhysAddr DriverMemory::take_whole(std::uint64_t page, unsigned size, DeviceId device) {
+  auto& frames = pool(device);
+  if (size == 0)
+    return frames.empty() ? kNoFrame : physical(device, frames.allocate(page) << spec_->page_bits);
+  auto const large = frames.allocate_large(first_of(page, size), size);
+  return large ? physical(device, *large << spec_->page_bits) : kNoFrame;
 }
 
 PageTranslation DriverMemory::take(std::uint64_t page, unsigned size, DeviceId device) {

@@ -31,13 +31,13 @@ FrameOnGpu DriverTurn::reserve_frame(PageInFlight& page) {
   if (!takes(page.transition, PageStep::invalidate)) page.unmapped = now;
   // A collapse needs no frame if the GPU has a copy, and finds out later whether it has room.
   if (takes(page.transition, PageStep::drop_copies)) return FrameOnGpu::reserved;
-  if (s.memory.refuses(page.transition, m.page, m.gpu)) {
-    ++s.stats[m.application].migrations_refused;
-    return FrameOnGpu::refused;
+  if (!s.memory.refuses(page.transition, m.page, m.gpu)) {
+    if (s.relocations.awaits_large_frame(m.page, m.gpu, m.application, *this)) return FrameOnGpu::stalled;
+    page.to = s.memory.take_whole(m.page, page.size, m.gpu);
+    if (page.to != kNoFrame) return FrameOnGpu::reserved;
   }
-  if (s.relocations.awaits_large_frame(m.page, m.gpu, m.application, *this)) return FrameOnGpu::stalled;
-  page.to = s.memory.take(m.page, 0, m.gpu).frame;
-  return FrameOnGpu::reserved;
+  ++s.stats[m.application].migrations_refused;
+  return FrameOnGpu::refused;
 }
 
 PageProgress DriverTurn::begin(PageInFlight const& page, Duration after) {
@@ -60,7 +60,10 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
         copy(number, after);
         continue;
       case Kind::answer:
-        s.faults.answer(page.request, after, *this);
+        if (page.client == PagingClient::batch)
+          s.batch.worker_of(page, spec).answer(page.request, page.size, *this);
+        else
+          s.faults.answer(page.request, after, *this);
         continue;
       case Kind::refused:
         ++s.stats[page.request.application].migrations_refused;
@@ -90,13 +93,13 @@ PageProgress DriverTurn::run(std::uint32_t number, Duration after) {
 
 void DriverTurn::copy(std::uint32_t number, Duration after) {
   auto const& p = s.transitions[number];
-  if (p.client == PagingClient::batch) s.batch.worker_of(p, spec).transfer_begins(*this);
+  if (p.client == PagingClient::batch) s.batch.worker_of(p, spec).transfer_begins(p, *this);
   if (p.client == PagingClient::evictions) s.evictions.transfer_begins(p, *this);
   if (p.client == PagingClient::relocations && s.relocations.copies_in_memory(number, *this)) return;
   auto const& request = p.request;
   bool const has_space = request.page != FrameAllocator::kUnownedPage;
   auto const space = static_cast<std::uint8_t>(has_space ? space_of_page(request.page, spec.page_bits) : 0);
-  auto const bytes = p.bytes != 0 ? p.bytes : spec.page_bytes() << p.size;
+  auto const bytes = p.bytes != 0 ? p.bytes : spec.page_bytes(p.size);
   auto const engine = device_of(p.to) < kFirstCpu ? device_of(p.to) : device_of(p.from);
   out.order_copy(engine,
                  CopyOrder{.from = p.from,

@@ -30,12 +30,13 @@ EvictionClient::EvictionClient(PagingDriverSpec const& spec) {
 
 void EvictionClient::used(PageUse const& m, DriverTurn& t) {
   auto const gpu = t.spec.devices.number_of(m.gpu);
-  if (m.access == Access::write) residency_[gpu].of(m.page).dirty = 1;
+  if (m.access == Access::write) residency_[gpu].of(t.s.memory.first_page_of(m.page)).dirty = 1;
   orders_[gpu].used(unit_of(m.page), t.now);
 }
 
 void EvictionClient::wrote(std::uint64_t page, DeviceId device, DriverTurn& t) {
-  if (t.spec.in_batches) residency_[t.spec.devices.number_of(device)].of(page).dirty = 1;
+  if (!t.spec.in_batches) return;
+  residency_[t.spec.devices.number_of(device)].of(t.s.memory.first_page_of(page)).dirty = 1;
 }
 
 void EvictionClient::arrived(PageInFlight const& page, bool was_there, DriverTurn& t) {
@@ -75,11 +76,17 @@ Time EvictionClient::latest_arrival(std::uint64_t page) const {
 }
 
 EvictionSchedule::Snapshot EvictionClient::snapshot(BatchWorker const& worker, DriverTurn const& t) const {
-  auto const free = t.s.memory.frames(worker.gpu()).available();
+  auto free = t.s.memory.frames(worker.gpu()).available();
+  bool lacks_frame = worker.lacks_frame(t);
+  if (t.spec.large.any()) {
+    auto const* next = worker.incoming().to_pass();
+    if (next != nullptr && !t.s.memory.has_frame(next->size, worker.device(t.spec))) free = 0;
+    lacks_frame = lacks_frame && !t.s.relocations.works_on(worker.gpu());
+  }
   auto const& g = of_gpu_[worker.gpu()];
   auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
   return {.free_frames = free,
-          .page_needs_frame = free == 0 && worker.next_needs_frame(t.now),
+          .page_needs_frame = lacks_frame,
           .in = n(worker.incoming().in_transfer()),
           .unmapping = n(g.unmapping),
           .unmapped = n(g.unmapped.size()),
@@ -96,18 +103,20 @@ bool EvictionClient::is_local(std::uint64_t page, DeviceId device, DriverTurn co
   return t.s.memory.is_on(page, device) && !t.s.transitions.is_in_flight(page);
 }
 
+bool EvictionClient::lacks_frames(BatchWorker const& worker, std::uint64_t about_to_be_free,
+                                  DriverTurn const& t) const {
+  auto const free = t.s.memory.frames(worker.gpu()).available();
+  if (free + about_to_be_free < worker.needed_frames(t)) return true;
+  return t.spec.large.any() && about_to_be_free == 0 && worker.lacks_frame(t);
+}
+
 bool EvictionClient::evict(BatchWorker const& worker, DriverTurn& t) {
   auto const gpu = worker.gpu();
   of_gpu_[gpu].lacks_victim = 0;
   std::uint64_t about_to_be_free = 0;
   for (auto const& unit : units_)
     if (unit.gpu == gpu) about_to_be_free += unit.pages;
-  // The driver decides when a page is begun whether it stays on its device.
-  bool const may_stay = t.spec.gpus_end_walks && t.facts.decision.stays_at_faults;
-  auto const& incoming = worker.incoming();
-  auto const needed = may_stay ? incoming.frames_for_begun() : incoming.needed_frames();
-  while (t.s.memory.frames(gpu).available() + about_to_be_free < needed &&
-         schedule_->evicts(snapshot(worker, t))) {
+  while (lacks_frames(worker, about_to_be_free, t) && schedule_->evicts(snapshot(worker, t))) {
     auto const pages = begin_unit(worker, t);
     if (pages == 0) break;
     about_to_be_free += pages;
@@ -155,16 +164,20 @@ std::uint64_t EvictionClient::begin_unit(BatchWorker const& worker, DriverTurn& 
   free_units_.pop_back();
   units_[index] = {.unit = *unit, .gpu = gpu};
   ++g.unmapping;
-  for (auto p = *unit; p - *unit < pages_of_unit(); ++p) {
+  for (std::uint64_t p = *unit, base_pages = 1; p - *unit < pages_of_unit(); p += base_pages) {
+    base_pages = 1;
     if (!is_local(p, device, t)) continue;
+    auto const home = *s.memory.home(p);
+    base_pages = std::uint64_t{1} << home.size;
     PageInFlight page;
     page.request = {.page = p, .gpu = device, .application = residency_[gpu].of(p).application};
-    page.from = s.memory.frame_on(p, device);
-    page.transition = eviction_of(page.from != s.memory.home(p)->frame);
+    page.from = s.memory.frame_on(p, device, home);
+    page.size = home.size;
+    page.transition = eviction_of(page.from != home.frame);
     page.client = PagingClient::evictions;
     page.tag = index;
     page.consents = 1;
-    ++units_[index].pages;
+    units_[index].pages += static_cast<std::uint32_t>(base_pages);
     ++units_[index].unmapping;
     t.begin(page);
   }
@@ -203,6 +216,7 @@ bool EvictionClient::send_page(std::uint64_t page, std::uint32_t index, DriverTu
   if (!s.transitions.is_in_flight(page)) return false;
   auto const number = s.transitions.number_of(page);
   auto const& evicted = s.transitions[number];
+  if (evicted.page() != page) return false;  // a further base page of a large page
   // Otherwise it was on another device: it migrates in, or is evicted there.
   if (evicted.client != PagingClient::evictions || evicted.tag != index) return false;
   auto const gpu = units_[index].gpu;
@@ -237,7 +251,7 @@ void EvictionClient::ready(PageInFlight const& page) {
 }
 
 void EvictionClient::transfer_begins(PageInFlight const& page, DriverTurn& t) {
-  t.s.batch.worker_of(page, t.spec).record().bytes_out += t.spec.page_bytes();
+  t.s.batch.worker_of(page, t.spec).record().bytes_out += t.spec.page_bytes(page.size);
 }
 
 // The data is in CPU memory, or it was a copy, or a copy has become the page: the frame is free.
@@ -254,7 +268,8 @@ void EvictionClient::ended(PageInFlight const& done, DriverTurn& t) {
   }
   ++t.s.stats[done.request.application].evicted_pages;
   if (ends_on_host(done.transition) && t.spec.pages_move) t.s.records.migrated(done, t.now);
-  if (--unit.pages != 0) return;
+  unit.pages -= std::uint32_t{1} << done.size;
+  if (unit.pages != 0) return;
   --g.out;
   free_units_.push_back(done.tag);
   report_lifetimes(unit.gpu, t);

@@ -65,6 +65,7 @@ bool FaultClient::bring(PageFault const& m, PageTranslation const& home, PageGoa
   p.request = m;
   p.transition = transition_to(goal, s.memory.state_of(m.page));
   p.from = home.frame;
+  p.size = home.size;
   p.answers = 1;
   auto const frame = t.reserve_frame(p);
   if (frame == FrameOnGpu::stalled) return false;

@@ -51,6 +51,11 @@ TableInfo table_of_batches() {
            count("blocks", "VA blocks (2 MiB) with faulted pages to serve")}};
 }
 
+ColumnInfo base_pages_column() {
+  return {"base_pages", "count", "Base pages of the page. Column page has the number of the first",
+          ColumnType::u64};
+}
+
 TableInfo table_of_placement() {
   return {"page_placement",
           "Pages of each buffer on each device at the end of the run, copies excluded",
@@ -82,10 +87,7 @@ std::vector<TableInfo> PagingRecords::tables(PagingDriverSpec const& spec) {
                        {"gpu", "text", "GPU that touched the page", ColumnType::text},
                        {"device", "text", "Device on which the page was placed", ColumnType::text},
                        {"mapped", "ps", "Simulated time of the mapping", ColumnType::u64}}});
-  if (spec.maps_at_first_touch && spec.large.any())
-    tables[0].columns.push_back({"base_pages", "count",
-                                 "Base pages of the page. Column page has the number of the first",
-                                 ColumnType::u64});
+  if (spec.maps_at_first_touch && spec.large.any()) tables[0].columns.push_back(base_pages_column());
   if (spec.maps_at_first_touch && spec.names_applications())
     tables[0].columns.push_back(
         {"application", "text", "Application that touched the page", ColumnType::text});
@@ -102,6 +104,7 @@ std::vector<TableInfo> PagingRecords::tables(PagingDriverSpec const& spec) {
            ColumnType::u64},
           {"finished", "ps", "Simulated time at which the driver learned that the copy completed",
            ColumnType::u64}}});
+  if (spec.pages_move && spec.large.any()) tables.back().columns.push_back(base_pages_column());
   if (spec.pages_move && spec.names_applications())
     tables.back().columns.push_back(
         {"application", "text", "Application that accessed the page", ColumnType::text});
@@ -134,6 +137,7 @@ void PagingRecords::take_rows(PagingDriverSpec const& spec, DriverMemory& memory
     for (auto const& r : migrations_) {
       std::vector<Cell> cells{
           r.page, name(r.from), name(r.to), count_of(r.started), count_of(r.unmapped), count_of(r.finished)};
+      if (spec.large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
       if (spec.names_applications()) cells.emplace_back(spec.applications[r.application]);
       rows.add(spec.maps_at_first_touch ? 1 : 0, cells);
     }

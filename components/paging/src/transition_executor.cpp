@@ -26,9 +26,8 @@ unsigned TransitionExecutor::size_for(std::uint64_t page, DriverMemory const& me
 
 void TransitionExecutor::number_pages(PageInFlight const& p, std::uint32_t value) {
   if (p.page() == FrameAllocator::kUnownedPage) return;
-  auto const size = spec_->in_batches ? 0U : unsigned{p.size};
-  auto const first = first_of(p.page(), size);
-  for (auto page = first; page - first < std::uint64_t{1} << size; ++page) numbers_.of(page) = value;
+  auto const first = p.first_page();
+  for (auto page = first; page - first < std::uint64_t{1} << p.size; ++page) numbers_.of(page) = value;
 }
 
 std::uint32_t TransitionExecutor::begin(PageInFlight const& page, Time now) {
@@ -90,7 +89,8 @@ TransitionExecutor::Action TransitionExecutor::tell(PageInFlight& p, MoveStep st
                                                     bool waits) const {
   if (waits) p.awaited = spec_->iommus;
   auto const number = static_cast<std::uint32_t>(&p - pages_.data());
-  PageMove const message{.page = p.page(), .frame = frame, .move = number, .step = step, .size = p.size};
+  PageMove const message{
+      .page = p.first_page(), .frame = frame, .move = number, .step = step, .size = p.size};
   return {Kind::tell, message, 0};
 }
 
@@ -159,17 +159,15 @@ bool TransitionExecutor::take(PageStep step, PageInFlight& p, DriverMemory& memo
       return true;
     case PageStep::allocate: {
       if (p.to != kNoFrame) return false;
-      auto const device = ends_on_host(p.transition) ? spec_->devices.cpu() : gpu;
-      if (memory.pool(device).empty()) {
+      p.to = memory.take_whole(page, p.size, ends_on_host(p.transition) ? spec_->devices.cpu() : gpu);
+      if (p.to == kNoFrame) {
         FF_CHECK(may_keep_frame(p.transition), "no frame was free for a page that cannot keep its frame");
         p.to = p.from;
         p.in_place = 1;
         action.kind = Kind::refused;
         return true;
       }
-      p.to = memory.take(page, p.size, device).frame;
-      if (p.fetches != 0 && !memory.cpu_frames().empty())
-        p.from = memory.take(page, p.size, spec_->devices.cpu()).frame;
+      if (p.fetches != 0) p.from = memory.take_whole(page, p.size, spec_->devices.cpu());
       return true;
     }
     case PageStep::copy:

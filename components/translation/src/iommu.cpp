@@ -2,6 +2,7 @@
 #include "farfault/translation/iommu.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "walking.hpp"
 
@@ -97,11 +98,11 @@ bool Iommu::serve(Packet const& packet, Time since, Cx& cx) const {
   auto const found = s.tlb->lookup(m.page);
   if (found) {
     ++counts.tlb_hits;
-    if (faults(m.page, found->frame, requester, s))
+    if (faults(m.page, *found, requester, s))
       fault_request(FaultKind::remote, m.page, requester, looked_up - cx.now(), cx);
     else
       respond(requester, m.page, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
-  } else if (s.moving.find(m.page)) {
+  } else if (moving(m.page, s)) {
     ++counts.tlb_misses;
     fault_request(FaultKind::moving, m.page, requester, looked_up - cx.now(), cx);
   } else {
@@ -157,13 +158,13 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   // The first requester counts as the GPU that touches the page.
   IommuWaiter first;
   s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
-  if (s.moving.find(step.page)) {
+  if (moving(step.page, s)) {
     fault_entry(FaultKind::moving, entry, first, cx);
   } else if (!step.found && spec().replays_first_touches) {
     fault_entry(FaultKind::not_mapped, entry, first, cx);
   } else if (!step.found) {
     raise(entry, first, cx);
-  } else if (faults(step.page, step.address, first, s)) {
+  } else if (faults(step.page, step.translation(), first, s)) {
     fault_entry(FaultKind::remote, entry, first, cx);
   } else {
     finish(entry, {step.translation(), FoundBy::iommu}, cx);
@@ -190,23 +191,31 @@ void Iommu::respond_all(std::uint32_t entry, Translation const& found, Cx& cx) c
   });
 }
 
-bool Iommu::faults(std::uint64_t page, PhysAddr frame, IommuWaiter const& from, IommuState& s) const {
-  bool const has_copies = is_read_only(frame);
+bool Iommu::faults(std::uint64_t page, PageTranslation const& to, IommuWaiter const& from,
+                   IommuState& s) const {
+  bool const has_copies = is_read_only(to.frame);
   bool const writes_copies = has_copies && from.access == Access::write;
   auto const kind = writes_copies ? PageEventKind::write_to_copies : PageEventKind::request;
-  if (!decision_.events.has(kind) || (!writes_copies && device_of(frame) == from.gpu)) return false;
+  if (!decision_.events.has(kind) || (!writes_copies && device_of(to.frame) == from.gpu)) return false;
   return s.decision->decide({.kind = kind,
                              .access = from.access,
                              .has_copies = has_copies,
                              .gpu = from.gpu,
-                             .owner = device_of(frame),
-                             .page = page}) != PageAction::stay;
+                             .owner = device_of(to.frame),
+                             .page = page >> to.size << to.size}) != PageAction::stay;
 }
 
 Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                                        IommuState& s) const {
   bool const decides = found.found_by == FoundBy::iommu && decision_.makes_copies;
-  return decides && faults(page, found.to.frame, to, s) ? unrecorded(FaultKind::remote) : found;
+  return decides && faults(page, found.to, to, s) ? unrecorded(FaultKind::remote) : found;
+}
+
+std::optional<std::uint32_t> Iommu::moving(std::uint64_t page, IommuState const& s) const {
+  auto entry = s.moving.find(page);
+  for (auto left = moving_sizes_; left != 0 && !entry; left &= left - 1)
+    entry = s.moving.find(moving_key(page, static_cast<unsigned>(std::countr_zero(left))));
+  return entry;
 }
 
 void Iommu::resume_stalled(Cx& cx) const {
@@ -266,7 +275,7 @@ void Iommu::flush(PageMove const& m, Cx& cx) const {
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   unmap_page(m.page, s);
-  s.moving.allocate(m.page);
+  s.moving.allocate(moving_key(m.page, m.size));
   auto const large = s.table.coalesced_size();
   auto const holds = [&](DeviceId gpu) {
     return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu) ||
@@ -296,7 +305,8 @@ void Iommu::map(PageMove const& m, Cx& cx) const {
     s.directory.add_holder(m.page, mapper);
   } else {
     map_page(m.page, {m.frame, m.size}, s);
-    if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
+    if (auto const entry = s.moving.find(moving_key(m.page, m.size)))
+      s.moving.release(*entry, [](IommuWaiter const&) {});
   }
   if (m.step == MoveStep::map_remote) learn(m.page, {m.frame, m.size}, mapper, s);
   send_to_holders(
@@ -317,8 +327,8 @@ void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
 
 void Iommu::remap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  map_page(m.page, {m.frame, 0}, s);
-  auto const entry = s.moving.find(m.page);
+  map_page(m.page, {m.frame, m.size}, s);
+  auto const entry = s.moving.find(moving_key(m.page, m.size));
   FF_CHECK(entry.has_value(), path() + ": remapped page was not unmapped");
   s.moving.release(*entry, [](IommuWaiter const&) {});
   if (spec().gpus_end_walks)

@@ -35,7 +35,9 @@ namespace {
 
 class ContiguityConserving final : public FrameAllocator {
  public:
-  static constexpr Facts facts() { return {.uses_large_frames = true, .compacts = true}; }
+  static constexpr Facts facts() {
+    return {.uses_large_frames = true, .has_large_frames = true, .compacts = true};
+  }
 
   explicit ContiguityConserving(Setup const& setup)
       : setup_{setup},
@@ -63,6 +65,7 @@ class ContiguityConserving final : public FrameAllocator {
     for (std::uint64_t i = 0; i < frames_of_large(); ++i) mark(*number, i, first + i);
     return *number << size;
   }
+  bool has_large(unsigned size) const override { return size == setup_->large_size && has_free_whole(); }
 
   void release(std::uint64_t frame) override {
     auto const number = frame >> setup_->large_size;

@@ -13,6 +13,8 @@ namespace {
 
 class OnDemand final : public FrameAllocator {
  public:
+  static constexpr Facts facts() { return {.has_large_frames = true}; }
+
   explicit OnDemand(Setup const& setup) : limit_(setup.frames) {}
 
   std::uint64_t available() const override { return released_.size() + (limit_ - next_) - occupied_ahead_; }
@@ -32,13 +34,10 @@ class OnDemand final : public FrameAllocator {
       std::erase_if(released_, [&](std::uint64_t f) { return f - *first < frames; });
       return first;
     }
-    auto first = next_ - next_ % frames;
-    auto const is_in = [&](std::uint64_t f) { return f >= first; };
-    auto const free = static_cast<std::uint64_t>(std::ranges::count_if(released_, is_in));
-    if (free != next_ - first) first += frames;
-    while (has_occupied(std::max(first, next_), first + frames)) first += frames;
-    if (first > limit_ || limit_ - first < frames) return std::nullopt;
-    std::erase_if(released_, is_in);
+    auto const unused = unused_run(frames);
+    if (!unused) return std::nullopt;
+    auto const first = *unused;
+    std::erase_if(released_, [&](std::uint64_t f) { return f >= first; });
     for (auto f = first; f > next_; --f)
       if (is_occupied(f - 1))
         --occupied_ahead_;
@@ -46,6 +45,10 @@ class OnDemand final : public FrameAllocator {
         released_.push_back(f - 1);
     next_ = first + frames;
     return first;
+  }
+  bool has_large(unsigned size) const override {
+    auto const frames = std::uint64_t{1} << size;
+    return unused_run(frames).has_value() || released_run(frames).has_value();
   }
   void release(std::uint64_t frame) override {
     if (frame < next_) return released_.push_back(frame);
@@ -80,6 +83,16 @@ class OnDemand final : public FrameAllocator {
       first += whole_word ? 64 : 1;
     }
     return false;
+  }
+  // Next aligned run of `frames` frames with no frame in use that ends behind the frames used so far.
+  std::optional<std::uint64_t> unused_run(std::uint64_t frames) const {
+    auto first = next_ - next_ % frames;
+    auto const free = static_cast<std::uint64_t>(
+        std::ranges::count_if(released_, [&](std::uint64_t f) { return f >= first; }));
+    if (free != next_ - first) first += frames;
+    while (has_occupied(std::max(first, next_), first + frames)) first += frames;
+    if (first > limit_ || limit_ - first < frames) return std::nullopt;
+    return first;
   }
   // Lowest aligned run of `frames` frames that have all been released.
   std::optional<std::uint64_t> released_run(std::uint64_t frames) const {

@@ -287,6 +287,7 @@ struct MachineConfig {
 
  private:
   bool check_large_pages(Config& config) const;
+  void check_large_batches(Config& config) const;
   void check_relocations(Config& config) const;
   void check_batches(Config& config) const;
   void check_fault_path(Config& config) const;

@@ -2,7 +2,8 @@
 // One worker of the driver: it serves one batch of faults at a time, of one GPU (batch_client.hpp).
 //
 // - Planning, when all entries have arrived: entries of one page are merged, the prefetcher adds pages, and
-//   the faulted 2 MiB VA blocks are processed in address order. Faults on resident pages are duplicates.
+//   the faulted 2 MiB VA blocks are processed in address order. Faults on resident pages are duplicates. A
+//   large page is brought whole, and counts as one page.
 // - Driver time: `batch.time` before the first block; per block `block_time`, `page_time` per faulted page
 //   and `prefetched_page_time` per prefetched page, plus `first_touch_time` in the first batch of the block
 //   on this GPU.
@@ -68,9 +69,12 @@ class BatchWorker {
 
   // Transitions of its pages.
   void ready(PageInFlight const& page) { pages_[page.tag].stage = IncomingPage::Stage::ready; }
-  void transfer_begins(DriverTurn& t);
+  void transfer_begins(PageInFlight const& page, DriverTurn& t);
   void changed(PageInFlight const& page, DriverTurn& t);
   void ended(PageInFlight const& done, DriverTurn& t);
+
+  // Answers the fault; of a large page, the fault on each of its base pages that has an entry.
+  void answer(PageFault const& fault, unsigned size, DriverTurn& t) const;
 
   // The driver's work: its begin, the work on each block of `incoming()`, its end.
   Time work_begins() const { return work_begins_; }
@@ -80,8 +84,11 @@ class BatchWorker {
   BatchRecord& record() { return record_; }
   BatchRecord const& record() const { return record_; }
 
-  // For evictions. keep_next(): the next page keeps its place.
-  bool next_needs_frame(Time now) const;
+  // For evictions. keep_next(): the next page keeps its place. lacks_frame(): the next page, which is ready,
+  // finds no free frame of its size. needed_frames(): of all pages that have none, in base pages; of the
+  // begun ones if the driver decides then whether a page stays.
+  bool lacks_frame(DriverTurn const& t) const;
+  std::uint64_t needed_frames(DriverTurn const& t) const;
   void keep_next(DriverTurn& t);
   // Pages that need no frame are admitted before a page that waits for one. False: there is none.
   bool admit_local(DriverTurn& t);
@@ -100,6 +107,10 @@ class BatchWorker {
   static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
   void order(FaultOrder const& m, DriverTurn& t) const;
+  // Size of the page that contains the base page, as it is or will be mapped.
+  static unsigned size_of(std::uint64_t page, DriverTurn const& t);
+  // Adds all base pages of the large pages of a block that have one of their base pages in the set.
+  static void make_whole(BlockPages& pages, std::uint64_t first, DriverTurn const& t);
   // Plans the pages of a block that migrate, and the driver's work on it.
   void plan_block(std::span<FaultBatch::Entry const> faults, DriverTurn& t);
   // The batch can bring the page to its GPU: a page that is elsewhere and may migrate or be mapped remotely,

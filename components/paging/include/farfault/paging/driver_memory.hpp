@@ -62,6 +62,12 @@ class DriverMemory {
   // State of a page, and of its home. For an unmapped page: whether it is planned, so a program has not
   // allocated it yet or has freed it; whether the host wrote its contents.
   std::optional<PageTranslation> home(std::uint64_t page) const { return table_.find_mapped(page); }
+  // First base page of the page that contains base page `page`.
+  std::uint64_t first_page_of(std::uint64_t page) const {
+    if (!spec_->large.any()) return page;
+    auto const found = home(page);
+    return found ? first_of(page, found->size) : page;
+  }
   bool is_shared(std::uint64_t page) const { return spec_->makes_copies && copies_.read_only(page); }
   PageState state_of(std::uint64_t page) const;
   bool is_unallocated(std::uint64_t page) const;
@@ -75,6 +81,10 @@ class DriverMemory {
   }
   bool allows(std::uint64_t page, Access access, DeviceId device, PageTranslation const& home) const {
     return frame_on(page, device, home) != kNoFrame && !(access == Access::write && is_shared(page));
+  }
+  // A frame for a page of this size is free on the device.
+  bool has_frame(unsigned size, DeviceId device) const {
+    return size == 0 ? !pool(device).empty() : pool(device).has_large(size);
   }
   // A GPU gets no frame for the page: its memory is full, or it may cache lines that a copy would leave
   // stale.
@@ -102,6 +112,8 @@ class DriverMemory {
     return is_shared(page) ? read_only(frame) : frame;
   }
 
+  // A frame for the whole page; kNoFrame: none is free.
+  PhysAddr take_whole(std::uint64_t page, unsigned size, DeviceId device);
   // A frame for a page of this size, or for the base page if no large frame is free.
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device);
   // As take(), on `wanted` or, if its memory is full, on another device. Some device must have a free frame.

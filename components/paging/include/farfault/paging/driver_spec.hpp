@@ -91,7 +91,7 @@ struct PagingDriverSpec {
   bool maps_at_first_touch = false;     // some pages may be mapped at their first touch
   // decide_by() selects it, and states its facts.
   PolicyChoice<PageDecision> decision{"remote_access"};
-  bool pages_move = false;       // pages may migrate; migrating pages are base pages
+  bool pages_move = false;       // pages may migrate
   bool makes_copies = false;     // GPUs that read a page get copies
   bool counts_accesses = false;  // it decides at counted accesses
   CounterServiceParams counters;
@@ -144,6 +144,7 @@ struct PagingDriverSpec {
   std::uint32_t line_bytes = 64;
 
   std::uint32_t page_bytes() const { return std::uint32_t{1} << page_bits; }
+  std::uint32_t page_bytes(unsigned size) const { return page_bytes() << size; }
   std::uint8_t application_of(std::uint64_t page) const {
     auto const space = space_of_page(page, page_bits);
     return space < application_of_space.size() ? application_of_space[space] : std::uint8_t{0};

@@ -38,8 +38,8 @@ class DriverLinks {
 
 enum class PageProgress : std::uint8_t { none, changed, ended };
 
-// reserved: or the transition needs no frame to begin. refused: the GPU gets none for the page, which is
-// counted. stalled: a large frame is being emptied for it.
+// reserved: or the transition needs no frame to begin. refused: the GPU gets none for the page, or has no
+// large frame for a large page, which is counted. stalled: a large frame is being emptied for it.
 enum class FrameOnGpu : std::uint8_t { reserved, refused, stalled };
 
 struct DriverTurn {

@@ -12,6 +12,9 @@
 // - Once all faulted pages of the batch have a frame, units with pages of the batch are not evicted. A
 //   prefetched page that then finds no free frame keeps its place.
 // - Allocated pages are not registered, so they are not evicted.
+// - A large page is evicted whole, to a large frame of CPU memory, and has one record. Source: NVIDIA's open
+//   driver (uvm_pmm_gpu.c: a root chunk is evicted whole). Until a large frame is free for a large page of
+//   the batch, further units are evicted.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@ class BatchWorker;
 struct EvictedUnit {
   std::uint64_t unit = 0;
   std::uint64_t gpu = 0;
-  std::uint32_t pages = 0;      // pages that still hold a frame
+  std::uint32_t pages = 0;      // base pages that still hold a frame
   std::uint32_t unmapping = 0;  // pages that some TLB may still map
 };
 
@@ -49,7 +52,7 @@ struct EvictionsOfGpu {
   auto members() { return std::tie(first, unmapped, unmapping, out, lacks_victim, lifetimes); }
 };
 
-// Record of a page on one GPU.
+// Record of a page on one GPU, by its first base page.
 struct PageResidency {
   Time arrived{};
   std::uint32_t evictions = 0;
@@ -114,14 +117,17 @@ class EvictionClient {
   std::uint64_t unit_of(std::uint64_t page) const {
     return first_of(page, static_cast<unsigned>(unit_size_.value));
   }
-  // Returns the number of pages in the unit whose eviction begins; 0: none may be evicted now.
+  // Returns the number of base pages in the unit whose eviction begins; 0: none may be evicted now.
   std::uint64_t begin_unit(BatchWorker const& worker, DriverTurn& t);
   std::optional<std::uint64_t> victim(BatchWorker const& worker, bool allow_in_flight, DriverTurn& t);
   bool is_local(std::uint64_t page, DeviceId device, DriverTurn const& t) const;
+  // The frames that are free or about to be are too few for the pages of the batch, or no large frame is
+  // among them.
+  bool lacks_frames(BatchWorker const& worker, std::uint64_t about_to_be_free, DriverTurn const& t) const;
   bool is_starved(BatchWorker const& worker, DriverTurn const& t) const;
   bool send_units(BatchWorker const& worker, DriverTurn& t);
   bool send_page(std::uint64_t page, std::uint32_t index, DriverTurn& t);
-  // CPU frames that an unmapped unit needs.
+  // CPU frames that an unmapped unit needs, in base pages.
   std::uint64_t pages_for_cpu(std::uint32_t index, DriverTurn const& t) const;
 
   Fixed<std::uint64_t> unit_size_{};   // log2 of its base pages

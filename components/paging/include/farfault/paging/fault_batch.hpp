@@ -2,8 +2,8 @@
 // Faults of one batch: turns fault-buffer entries into distinct pages, sorted by address.
 //
 // Further entries of a page are duplicates. The oldest entry determines the application; one write makes the
-// page's fault a write. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c, preprocess_fault_batch);
-// Batch-aware unified memory (ASPLOS 2020), section 2.2.
+// page's fault a write. A large page is one page. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c,
+// preprocess_fault_batch); Batch-aware unified memory (ASPLOS 2020), section 2.2.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +51,32 @@ class FaultBatch {
       if (e.access == Access::write) pages.back().access = Access::write;
     }
     return pages;
+  }
+
+  // Likewise, by first base page of the page: first_page(base page).
+  template <class F>
+  std::vector<Entry> pages_by(F&& first_page) const {
+    std::vector<Entry> merged;
+    for (auto e : pages()) {
+      e.page = first_page(e.page);
+      if (merged.empty() || merged.back().page != e.page) {
+        merged.push_back(e);
+        continue;
+      }
+      bool const writes = e.access == Access::write || merged.back().access == Access::write;
+      if (e.raised < merged.back().raised) merged.back() = e;
+      if (writes) merged.back().access = Access::write;
+    }
+    return merged;
+  }
+  // Base pages with an entry among the `count` pages from `first` on, in order.
+  std::vector<std::uint64_t> base_pages_in(std::uint64_t first, std::uint64_t count) const {
+    std::vector<std::uint64_t> in;
+    for (auto const& e : entries_)
+      if (e.page - first < count) in.push_back(e.page);
+    std::ranges::sort(in);
+    in.erase(std::unique(in.begin(), in.end()), in.end());
+    return in;
   }
 
   auto members() { return std::tie(entries_); }

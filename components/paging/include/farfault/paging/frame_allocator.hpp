@@ -43,6 +43,7 @@ class FrameAllocator {
   using MayMove = std::function<bool(std::uint64_t page)>;
   struct Facts {
     bool uses_large_frames = false;  // the allocator uses Setup::large_size and large_regions
+    bool has_large_frames = false;   // allocate_large() may return a frame
     bool compacts = false;
   };
   static PolicyList<FrameAllocator> known();
@@ -58,6 +59,11 @@ class FrameAllocator {
     static_cast<void>(page);
     static_cast<void>(size);
     return std::nullopt;
+  }
+  // allocate_large() would return a frame now.
+  virtual bool has_large(unsigned size) const {
+    static_cast<void>(size);
+    return false;
   }
   virtual void release(std::uint64_t frame) = 0;
   // Takes a given free frame for data of no application (fragmentation), until release(). Called before the

@@ -4,6 +4,7 @@
 // - A page is planned, then begun (its transition has a number), then passed (it has a frame or needs none),
 //   then mapped. Pages are begun and passed in order, and mapped in any order.
 // - A local page or its copy is on the GPU already, or the GPU maps it remotely: it needs no frame.
+// - A large page is one page, named by its first base page.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ struct IncomingPage {
   std::uint8_t faulted = 0;   // otherwise prefetched
   std::uint8_t writes = 0;    // one of its faults is a write
   std::uint8_t is_local = 0;  // set by IncomingPages::set_local()
-  std::uint8_t unused[7] = {};
+  std::uint8_t size = 0;
+  std::uint8_t unused[6] = {};
 };
 
 // A VA block of the batch. Its work is planned by lock_blocks().
@@ -98,14 +100,11 @@ class IncomingPages {
   std::uint64_t mapped_pages() const { return mapped_; }
   std::uint64_t in_transfer() const { return in_transfer_; }
   std::uint64_t arriving() const { return arriving_; }
-  // Frames for the pages that are not passed: for all of them, or for the begun ones only.
+  // Frames for the pages that are not passed, without and with large pages.
   std::uint64_t needed_frames() const { return pages_.size() - passed_ - local_; }
-  std::uint64_t frames_for_begun() const {
-    return static_cast<std::uint64_t>(std::ranges::count_if(
-        pages_.begin() + static_cast<std::ptrdiff_t>(passed_),
-        pages_.begin() + static_cast<std::ptrdiff_t>(begun_),
-        [](auto const& p) { return p.stage <= IncomingPage::Stage::ready && p.is_local == 0; }));
-  }
+  std::uint64_t needed_base_frames() const { return frames_of(pages_.size()); }
+  // Likewise for the begun ones only.
+  std::uint64_t frames_for_begun() const { return frames_of(begun_); }
   bool all_mapped() const { return mapped_ == pages_.size(); }
   // End of the driver's work on the next page to be passed; Time{}: all are passed.
   Time next_worked() const { return passed_ < pages_.size() ? worked(pages_[passed_]) : Time{}; }
@@ -129,6 +128,15 @@ class IncomingPages {
   }
 
  private:
+  // Linear in the pages that are not passed.
+  std::uint64_t frames_of(std::uint64_t last) const {
+    std::uint64_t frames = 0;
+    for (auto i = passed_; i < last; ++i)
+      if (pages_[i].stage <= IncomingPage::Stage::ready && pages_[i].is_local == 0)
+        frames += std::uint64_t{1} << pages_[i].size;
+    return frames;
+  }
+
   std::vector<IncomingPage> pages_;
   std::vector<IncomingBlock> blocks_;
   std::uint64_t begun_ = 0;

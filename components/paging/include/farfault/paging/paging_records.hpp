@@ -30,7 +30,8 @@ struct MigrationRecord {
   Time started{};
   Time unmapped{};
   Time finished{};
-  std::uint64_t application = 0;
+  std::uint32_t application = 0;
+  std::uint32_t size = 0;
 };
 
 // Likewise: a page mapped at its first touch.
@@ -49,7 +50,7 @@ class PagingRecords {
   explicit PagingRecords(PagingDriverSpec const& spec) { first_touches_.reserve(spec.unmapped_pages); }
 
   void first_touch(PageInFlight const& page, Time mapped) {
-    first_touches_.push_back({.page = first_of(page.page(), page.size),
+    first_touches_.push_back({.page = page.first_page(),
                               .frame = page.to,
                               .mapped = mapped,
                               .gpu = page.request.gpu,
@@ -58,13 +59,14 @@ class PagingRecords {
   }
   // Also a page that is copied.
   void migrated(PageInFlight const& page, Time finished) {
-    migrations_.push_back({.page = page.page(),
+    migrations_.push_back({.page = page.first_page(),
                            .from = page.from,
                            .to = page.to,
                            .started = page.started,
                            .unmapped = page.unmapped,
                            .finished = finished,
-                           .application = page.request.application});
+                           .application = page.request.application,
+                           .size = page.size});
   }
   void relocated(RelocationRecord const& r) { relocations_.push_back(r); }
   void batch_served(BatchRecord const& r) { batches_.push_back(r); }

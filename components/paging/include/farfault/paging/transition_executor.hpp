@@ -48,7 +48,8 @@ struct PageInFlight {
   std::uint8_t unused = 0;
 
   std::uint64_t page() const { return request.page; }
-  bool contains(std::uint64_t p) const { return first_of(p, size) == first_of(page(), size); }
+  std::uint64_t first_page() const { return first_of(page(), size); }
+  bool contains(std::uint64_t p) const { return first_of(p, size) == first_page(); }
   // Latest step that was begun.
   PageStep current() const { return step == 0 ? PageStep::end : row_of(transition).steps[step - 1U]; }
   bool awaits_iommus() const {
@@ -103,7 +104,7 @@ class TransitionExecutor {
  private:
   bool take(PageStep step, PageInFlight& p, DriverMemory& memory, Time now, Action& action);
   Action tell(PageInFlight& p, MoveStep step, PhysAddr frame, bool waits) const;
-  // All base pages of a large page; in batches, only the requested one.
+  // All base pages of a large page.
   void number_pages(PageInFlight const& p, std::uint32_t value);
 
   PagingDriverSpec const* spec_ = nullptr;

@@ -4,6 +4,7 @@
 // table, so a use may be reported more than once; a use that must be reported is never dropped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <tuple>
@@ -38,9 +39,15 @@ class PageUses {
     last = {page, epoch, written ? 1U : 0U};
     return true;
   }
-  // Removes the page: its next use, and its next write, count as first.
-  void forget(std::uint64_t page) {
-    if (enabled() && reported_[page % kPlaces].page == page) reported_[page % kPlaces] = {};
+  // Removes the page of 2^size base pages: its next use, and its next write, count as first.
+  void forget(std::uint64_t page, unsigned size = 0) {
+    if (!enabled()) return;
+    auto const places = std::min(std::uint64_t{1} << size, kPlaces);
+    auto const first = page >> size << size;
+    for (auto p = first; p - first < places; ++p) {
+      auto& last = reported_[p % kPlaces];
+      if (last.page >> size == page >> size) last = {};
+    }
   }
 
   auto members() { return std::tie(epoch_, reported_); }

@@ -192,8 +192,8 @@ struct IommuState {
   PageTable table;
   Policy<PageDecision> decision;
   PageDirectory directory;
-  // Pages unmapped and not yet remapped; never has waiters. A request for one faults, and causes no
-  // migration.
+  // Pages unmapped and not yet remapped, by moving_key(); never has waiters. A request for one faults, and
+  // causes no migration.
   MshrTable<IommuWaiter> moving;
   std::vector<std::uint32_t> invalidations;  // not acknowledged yet, by move
   std::vector<Time> walk_began;              // by walker
@@ -300,9 +300,15 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void respond_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
   bool pages_move() const { return spec().pages_are_moved || decision_.moves_pages; }
+  // Entry of `moving` of the page that contains base page `page`. A large page has a key of its own, because
+  // its first base page may be in flight as a base page.
+  std::optional<std::uint32_t> moving(std::uint64_t page, IommuState const& s) const;
+  static constexpr std::uint64_t moving_key(std::uint64_t page, unsigned size) {
+    return size == 0 ? page : kLargeKey | page >> size << size | size;
+  }
   // The policy decides that the driver is to act on a request for a page at this frame. may_fault(): it
   // decides some requests of the GPU for the page.
-  bool faults(std::uint64_t page, PhysAddr frame, IommuWaiter const& from, IommuState& s) const;
+  bool faults(std::uint64_t page, PageTranslation const& to, IommuWaiter const& from, IommuState& s) const;
   bool may_fault(PhysAddr frame, DeviceId gpu) const {
     return (decision_.events.has(PageEventKind::request) && device_of(frame) != gpu) ||
            (decision_.events.has(PageEventKind::write_to_copies) && is_read_only(frame));
@@ -348,6 +354,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void map(PageMove const& m, Cx& cx) const;
   void drop(PageMove const& m, Cx& cx) const;
 
+  static constexpr std::uint64_t kLargeKey = std::uint64_t{1} << 63;
+  // Bit s: large pages of 2^s base pages may be in flight. Coalesced pages move as base pages.
+  std::uint32_t const moving_sizes_ = spec().coalesces ? 0 : spec().page_sizes & ~1U;
   PageDecision::Facts const decision_ = spec().decision.facts();
 };
 extern template class Component<IommuSpec, IommuState>;  // compiled in iommu.cpp
