@@ -362,13 +362,13 @@ class World final : public DriverLinks {
     items = std::move(in_order);
     first = 0;
   }
-  static void make_canonical(BatchWorker& worker) {
+  void make_canonical(BatchWorker& worker) const {
     auto [phase, gpu, expected, faults, work_begins, timer, pages, record] = worker.members();
     record = {};
-    if (phase != BatchPhase::reading) {
-      faults.clear();
-      expected = 0;
-    }
+    if (phase != BatchPhase::reading) expected = 0;
+    // A large page is answered at each of its base pages with an entry.
+    bool const answers = spec_.large.any() && phase == BatchPhase::serving;
+    if (phase != BatchPhase::reading && !answers) faults.clear();
     if (phase != BatchPhase::serving) pages.clear();
     if (phase == BatchPhase::idle) gpu = 0;
   }

@@ -181,7 +181,20 @@ std::uint64_t EvictionClient::begin_unit(BatchWorker const& worker, DriverTurn& 
     ++units_[index].unmapping;
     t.begin(page);
   }
+  if (t.spec.large.any() && keeps_pages(index, t)) orders_[gpu].arrived(*unit);
   return units_[index].pages;
+}
+
+bool EvictionClient::keeps_pages(std::uint32_t index, DriverTurn const& t) const {
+  auto const& unit = units_[index];
+  auto const device = t.spec.devices.gpu(static_cast<std::uint32_t>(unit.gpu));
+  for (auto p = unit.unit; p - unit.unit < pages_of_unit(); ++p) {
+    if (!t.s.transitions.is_in_flight(p)) continue;
+    auto const& moving = t.s.transitions[t.s.transitions.number_of(p)];
+    bool const leaves = moving.client == PagingClient::evictions && moving.tag == index;
+    if (!leaves && t.holds_frame(moving, device)) return true;
+  }
+  return false;
 }
 
 bool EvictionClient::drop_prefetched(BatchWorker& worker, DriverTurn& t) {

@@ -125,6 +125,9 @@ class EvictionClient {
   // among them.
   bool lacks_frames(BatchWorker const& worker, std::uint64_t about_to_be_free, DriverTurn const& t) const;
   bool is_starved(BatchWorker const& worker, DriverTurn const& t) const;
+  // Pages of the unit that are in flight to other GPUs stay on the GPU for now. They may be given back, and
+  // then occupy a part of the only large frame, so the unit must remain evictable.
+  bool keeps_pages(std::uint32_t index, DriverTurn const& t) const;
   bool send_units(BatchWorker const& worker, DriverTurn& t);
   bool send_page(std::uint64_t page, std::uint32_t index, DriverTurn& t);
   // CPU frames that an unmapped unit needs, in base pages.
