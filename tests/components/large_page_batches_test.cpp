@@ -63,7 +63,7 @@ using Pages = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("batches: faults on base pages of a large page are one page, which comes whole") {
+TEST_CASE("batches: faults on base pages of a large page are one page, which is brought whole") {
   Story s(large_machine(1, 2), {{Time{1us}, 0, {{kA + 88}, {kA + 1}, {kA + 511, kWrite}, {kA + 88}}}});
   REQUIRE(s.rows().size() == 1);
   auto const& row = s.row(0);
