@@ -85,7 +85,7 @@ struct BatchParams {
     eviction_schedule.describe(t, "eviction_schedule", "Eviction schedule within a batch",
                                "Batch-aware unified memory (ASPLOS 2020), Fig. 4: serialized");
     t.bytes("eviction_unit", eviction_unit, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
-            "Aligned virtual bytes evicted together. Must be a power of two and at least a large page",
+            "Aligned virtual bytes evicted together. Must be a power of two",
             "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
     t.choice("clean_pages", clean_pages,
              {{"transferred", CleanPages::transferred, "transferred to the CPU"},

@@ -50,15 +50,14 @@ struct PagingDriverStats {
         {"pages_spilled", "count",
          "Pages mapped at first touch, or allocated, on another device because the intended memory was full",
          StatKind::counter, [](S s) { return s.pages_spilled; }},
-        {"migrations", "count", "Pages migrated to a GPU. A large page counts once", StatKind::counter,
+        {"migrations", "count", "Pages migrated to a GPU", StatKind::counter,
          [](S s) { return s.migrations; }},
         {"migration_time", "ps",
          "Time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
          [](S s) { return s.migration_ps; }},
         {"migrations_refused", "count",
-         "Migrations and copies refused because the destination GPU's memory was full, or had no large frame "
-         "for a large page",
-         StatKind::counter, [](S s) { return s.migrations_refused; }},
+         "Migrations and copies refused because the destination GPU's memory was full", StatKind::counter,
+         [](S s) { return s.migrations_refused; }},
         {"copied_bytes", "bytes", "Bytes copied between host memory and GPUs by programs", StatKind::counter,
          [](S s) { return s.copied_bytes; }},
         {"unallocated_faults", "count",
@@ -68,12 +67,10 @@ struct PagingDriverStats {
          [](S s) { return s.allocated_pages; }},
         {"freed_pages", "count", "Base pages freed by programs", StatKind::counter,
          [](S s) { return s.freed_pages; }},
-        Stat<PagingDriverStats>{"prefetched_pages", "count",
-                                "Pages prefetched by batches. A large page counts once", StatKind::counter,
+        Stat<PagingDriverStats>{"prefetched_pages", "count", "Pages prefetched by batches", StatKind::counter,
                                 [](S s) { return s.prefetched_pages; }}
             .only_when<&PagingDriverSpec::in_batches>(),
-        Stat<PagingDriverStats>{"evicted_pages", "count",
-                                "Pages evicted from a full GPU. A large page counts once", StatKind::counter,
+        Stat<PagingDriverStats>{"evicted_pages", "count", "Pages evicted from a full GPU", StatKind::counter,
                                 [](S s) { return s.evicted_pages; }}
             .only_when<&PagingDriverSpec::in_batches>(),
     });
