@@ -39,7 +39,7 @@ std::uint32_t count_of(AccessCounters const& c, std::uint64_t n, std::uint32_t p
 
 }  // namespace
 
-TEST_CASE("limited counters: by default there is no limit, and the state has no table") {
+TEST_CASE("limited counters: by default the number is unlimited, and the state has no table") {
   CHECK(AccessCounterParams{}.counters == 0);
   CounterTable table;
   CHECK_FALSE(table.is_limited());

@@ -94,7 +94,7 @@ TEST_CASE("decisions that change at each fault lose no access and no write in an
   for (bool const ends_walks : {false, true}) {
     CAPTURE(ends_walks);
     Result sum;
-    // Page 0 is on GPU 0 and page 1 on GPU 1, both of which are full.
+    // Page 0 is on GPU 0 and page 1 on GPU 1. Both GPUs are full.
     auto const of_page_0 = accesses_of({0, 2}, {0});
     for (auto const& a : of_page_0)
       for (auto const& b : accesses_of({0, 2}, {0, 1}))
