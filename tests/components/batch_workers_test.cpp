@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "choices.hpp"
-#include "farfault/paging/block_locks.hpp"
 #include "story_bench.hpp"
 
 namespace batch_workers_test {
@@ -149,94 +148,23 @@ TEST_CASE("block locks: the worker that wants a block first gets it, and no othe
   CHECK(lock_wait(apart) == 0);
 }
 
-namespace {
-
-// The blocks' work of two batches that begin at the given times, planned in this order; ends of the work, by
-// batch and block.
-struct Planned {
-  struct Work {
-    std::uint64_t gpu;
-    std::int64_t begins;
-    std::vector<IncomingBlock> blocks;
-  };
-  explicit Planned(std::vector<Work> const& all, std::int64_t now = 0) : workers(all.size()) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[i].members();
-      phase = BatchPhase::serving;
-      gpu = all[i].gpu;
-      begins = Time{all[i].begins * 1us};
-      for (auto const& block : all[i].blocks) pages.end_block(block);
-      lock_blocks(workers, {}, Time{now * 1us});
-    }
-  }
-  std::vector<Times> ends() const {
-    std::vector<Times> all;
-    for (auto const& w : workers) {
-      all.emplace_back();
-      for (auto const& block : w.incoming().blocks()) all.back().push_back(whole_ns(block.worked) / 1000);
-    }
-    return all;
-  }
-  std::vector<BatchWorker> workers;
-};
-IncomingBlock block(std::uint64_t first, std::int64_t us) {
-  return {.first = first, .takes = us * 1us};
-}
-
-}  // namespace
-
-TEST_CASE("block locks: a batch's later blocks follow the one that it waited for") {
-  Planned const p({{0, 10, {block(512, 5), block(1024, 3)}}, {1, 12, {block(512, 4), block(1024, 2)}}});
-  CHECK(p.ends() == std::vector<Times>{{15, 18}, {19, 21}});
-  CHECK(lock_wait(p.workers[0]) == 0us);
-  CHECK(lock_wait(p.workers[1]) == 3us);
-}
-
-TEST_CASE("block locks: a new batch changes the plan of work that has not begun") {
-  // GPU 3 wants block 1024 at 20 us, and so does GPU 0, which is planned later.
-  std::vector<Planned::Work> const all{{3, 10, {block(512, 10), block(1024, 6)}}, {0, 20, {block(1024, 5)}}};
-  CHECK(Planned(all).ends() == std::vector<Times>{{20, 31}, {25}});
-  CHECK(Planned(all, 20).ends() == std::vector<Times>{{20, 31}, {25}});
-  // At 22 us, GPU 3's work on the block has begun.
-  CHECK(Planned(all, 22).ends() == std::vector<Times>{{20, 26}, {31}});
-}
-
-TEST_CASE("block locks: work that has begun keeps its time") {
-  std::vector<BatchWorker> workers(2);
-  auto const plan = [&](std::size_t i, std::uint64_t of, std::int64_t at, Time now) {
-    auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[i].members();
-    phase = BatchPhase::serving;
-    gpu = of;
-    begins = Time{at * 1us};
-    pages.end_block(block(512, 10));
-    lock_blocks(workers, {}, now);
-  };
-  plan(0, 7, 10, Time{5us});
-  plan(1, 2, 8, Time{11us});  // its buffer was read slowly
-  CHECK(workers[0].work_ends() == Time{20us});
-  CHECK(workers[1].work_ends() == Time{30us});
-  CHECK(lock_wait(workers[1]) == 12us);
-}
-
-TEST_CASE("block locks: work of a batch that has ended keeps its time") {
-  std::vector<BatchWorker> workers(1);
-  auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[0].members();
-  phase = BatchPhase::serving;
-  begins = Time{95us};  // its buffer was read slowly, until 101 us
-  pages.end_block(block(512, 4));
-  pages.end_block(block(1024, 2));
-  std::vector<IncomingBlock> done{block(512, 10), block(1024, 1)};
-  done[0].worked = Time{100us};
-  done[1].worked = Time{105us};
-  lock_blocks(workers, done, Time{101us});
-  CHECK(pages.blocks()[0].worked == Time{104us});
-  CHECK(pages.blocks()[1].worked == Time{107us});
-  CHECK(lock_wait(workers[0]) == 6us);
-}
-
-TEST_CASE("block locks: work without a time needs no lock") {
-  Planned const p({{0, 10, {block(512, 0)}}, {1, 10, {block(512, 4)}}, {2, 12, {block(512, 0)}}});
-  CHECK(p.ends() == std::vector<Times>{{10}, {14}, {14}});
+TEST_CASE(
+    "block locks: a batch that is planned just after another one has ended waits for the end of its work") {
+  auto spec = with_workers(2, with_copies(machine(2, 2)));
+  spec.batch.time = Duration::zero();
+  spec.batch.block_time = 10us;
+  spec.batch.page_time = 1us;
+  // GPU 0 writes its copy of page 7 in place, so its batch ends with the driver's work. GPU 1's buffer is
+  // read from 1 ns before that until 1 ns after it.
+  constexpr std::int64_t kEnd = 1'000'001 + 11'000;
+  Story const b(spec, {{Time{100us}, 0, {{7}}},
+                       {Time{1000us}, 0, {{7, kWrite}}},
+                       {Time{(kEnd - 2) * 1ns}, 1, {{8, kWrite}}}});
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 0, 1});
+  CHECK(began(b)[2] == kEnd - 1);
+  CHECK(ended(b)[1] == kEnd);
+  CHECK(ended(b)[2] == kEnd + 11'000 + kCopy);
+  CHECK(lock_wait(b) == 1);
 }
 
 TEST_CASE("workers: a page in flight to one GPU moves to the next one after it has arrived") {
@@ -316,6 +244,55 @@ TEST_CASE(
     });
     CHECK(is_answered == spec.batch.replay.facts().by_page);
   }
+}
+
+TEST_CASE(
+    "workers: of two full GPUs that want each other's pages, one gives back only the page of the other") {
+  Story const b(with_workers(2, machine(2, 1)), {{Time{100us}, 0, {{7}}},
+                                                 {Time{100us}, 1, {{8}}},
+                                                 {Time{500us}, 0, {{8}}},
+                                                 {Time{500us}, 1, {{7}, {9}}}});
+  auto const worked = 500'000 + kWorkBegins;
+  // GPU 0 evicts page 7 and gets page 8. Page 9 then moves from the CPU to GPU 1.
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1, 0, 1});
+  CHECK(ended(b)[2] == worked + kUnmap + 2 * kCopy);
+  CHECK(ended(b)[3] == worked + kUnmap + 3 * kCopy);
+  CHECK(b.row(3).faulted_pages == 1);
+  CHECK(b.home(7) == kFirstCpu);
+  CHECK(b.home(8) == 0);
+  CHECK(b.home(9) == 1);
+}
+
+TEST_CASE("workers: a full GPU goes on when the work on a page that it writes in place is done") {
+  auto const spec = with_workers(1, with_block_time(with_copies(with_next_block(machine(1, 1)))));
+  // The GPU's only frame has a copy of page 520, in the second block.
+  Story const b(spec, {{Time{100us}, 0, {{520}}}, {Time{500us}, 0, {{7}, {520, kWrite}}}});
+  auto const worked = 500'000 + kWorkBegins + 2 * 5'000;
+  CHECK(ended(b)[1] == worked + kUnmap + 2 * kCopy);
+  CHECK(b.row(1).evicted_pages == 1);
+  CHECK(b.home(520) == kFirstCpu);
+}
+
+TEST_CASE("workers: a GPU that will write a page in place has a victim soon, so no page is given back") {
+  auto const spec = with_workers(2, with_block_time(with_copies(with_next_block(machine(3, 2)))));
+  // GPU 0 has page 7 and, in the second block, page 520, whose copy GPU 2 has. GPU 1 has pages 8 and 9.
+  Story const b(spec, {{Time{100us}, 0, {{520, kWrite}}},
+                       {Time{100us}, 1, {{8, kWrite}, {9, kWrite}}},
+                       {Time{250us}, 2, {{520}}},
+                       {Time{400us}, 0, {{7, kWrite}}},
+                       {Time{599us}, 1, {{7, kWrite}}},
+                       {Time{600us}, 0, {{8, kWrite}, {9, kWrite}, {520, kWrite}}}});
+  // GPU 1 works on the first block, then GPU 0 on both. Meanwhile, pages 7 to 9 wait for frames of each
+  // other. GPU 0 evicts page 520 and gets page 8, then GPU 1 page 7. GPU 0 evicts page 8 for page 9.
+  auto const worked = 599'000 + kWorkBegins + 5'000 + 6'000 + 5'000;
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1, 2, 0, 1, 0});
+  CHECK(ended(b)[4] == worked + kUnmap + 3 * kCopy);
+  CHECK(ended(b)[5] == worked + 2 * kUnmap + 4 * kCopy);
+  CHECK(b.row(5).evicted_pages == 2);
+  CHECK(b.home(520) == kFirstCpu);
+  CHECK(b.home(7) == 1);
+  CHECK(b.home(8) == kFirstCpu);
+  CHECK(b.home(9) == 0);
 }
 
 TEST_CASE("workers: no page is given back if a third GPU frees the frames") {

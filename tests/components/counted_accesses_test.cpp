@@ -175,6 +175,7 @@ TEST_CASE("inbound counters: requests of other devices count on arrival, by own 
   requests.push_back(arrival(2030, CounterRead{1, 0}));
   requests.push_back(arrival(2040, CounterClear{.region = physical(0, kRegion), .gpu = 0, .requester = 1}));
   requests.push_back(arrival(3000, remote(kRegion, RequestKind::data, 15)));
+  requests.push_back(arrival(3010, remote(kRegion), 2));
   Port const b(counting(CounterPlace::inbound, 18), {at(500, read(physical(1, 0)))}, requests);
   // 16 requests are in service, since their memory does not respond; the others are held.
   CHECK(b.memory->records().size() == 16);

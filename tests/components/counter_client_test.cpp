@@ -250,6 +250,31 @@ TEST_CASE("counters: the services of two GPUs take turns, and each clears its ow
   CHECK(few.begun()[4] == std::pair<std::uint64_t, std::int64_t>{kPage + 17, 13'001});
 }
 
+TEST_CASE("counters: services that wait for the same transition number get it in turns, one page each") {
+  auto spec = spec_of();
+  keep(spec, {0, 1, 2, 16, 17});
+  spec.params.migrations = 1;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> steps;
+  std::vector<Record<CopyDone>> copied;
+  Begun begun{{kPage, 1'101}};
+  for (std::int64_t us = 10; us < 60; us += 10) {
+    steps.insert(steps.end(), {{us, 0}, {us + 4, 0}});
+    copied.push_back({Time{(us + 2) * 1us}, {0}});
+  }
+  std::int64_t begins = 15'001;  // the driver's time after the last acknowledgement of the page before
+  for (std::uint64_t const n : {16, 1, 17, 2}) {
+    begun.emplace_back(kPage + n, begins);
+    begins += 10'000;
+  }
+  CounterBench const b(
+      spec, {.notes = {{Time{100ns}, note(0, frame(1, 0), 0b01)}, {Time{100ns}, note(2, frame(1, 0), 0b10)}},
+             .steps = acknowledged(steps),
+             .copied = copied});
+  CHECK(b.begun() == begun);
+  CHECK(b.times_of<CounterClear>(0) == Times{54'001});
+  CHECK(b.times_of<CounterClear>(1) == Times{44'001});
+}
+
 TEST_CASE("counters: a service reads at most a batch, after the time of an interrupt, until none is left") {
   auto spec = spec_of();
   keep(spec, {});

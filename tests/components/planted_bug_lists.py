@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bugs of planted_bugs.py, in parts of the model: sources, the tests that must find a bug in each, and the bugs.
+
+A bug is: what it does, the file, a text that occurs once in it, and its replacement.
+"""
+PAGING = "components/paging/src/"
+EXECUTOR = PAGING + "transition_executor.cpp"
+ROWS = "components/paging/include/farfault/paging/page_transition.hpp"
+
+COUNTERS = "components/fabric/src/access_counters.cpp"
+TABLE = "components/fabric/include/farfault/fabric/counter_table.hpp"
+AT_PORT = "components/fabric/src/counted_accesses.cpp"
+SERVICE = PAGING + "counter_client.cpp"
+LOCKS = PAGING + "block_locks.cpp"
+BATCHES = PAGING + "batch_client.cpp"
+WORKER = PAGING + "batch_worker.cpp"
+DEADLOCKS = PAGING + "batch_deadlocks.cpp"
+
+# Tests of tests/components that must find a bug in the file.
+TESTS_OF = {
+    EXECUTOR: ["transition_executor"], ROWS: ["transition_executor"],
+    COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
+    LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stories"], WORKER: ["batch_workers"], DEADLOCKS: ["block_locks", "batch_workers"],
+}
+# Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+
+TRANSITIONS = [
+    ("left out: invalidate tells no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
+    ("early: the transition goes on after the first acknowledgement", EXECUTOR, "return --p.awaited == 0;", "p.awaited = 0;\n  return true;"),
+    ("left out: flush", EXECUTOR, "if (!spec_->flush_moving_pages || device_of(p.from) >= kFirstCpu) return false;", "return false;"),
+    ("on the wrong device: the host's frames are flushed as well", EXECUTOR,
+     "if (!spec_->flush_moving_pages || device_of(p.from) >= kFirstCpu) return false;", "if (!spec_->flush_moving_pages) return false;"),
+    ("left out: collapse keeps the copies of others", EXECUTOR, "if (auto const other = memory.take_copy_elsewhere(page, gpu)) {",
+     "if (auto const other = std::optional<PhysAddr>{}) {"),
+    ("left out: a dropped copy's frame stays taken", EXECUTOR, "        memory.release({*other, 0});\n", ""),
+    ("once instead of until none is left: only the latest copy is dropped", EXECUTOR, "        --p.step;  // until none is left\n", ""),
+    ("on the wrong device: the writer's copy is dropped instead of the others", EXECUTOR, "memory.take_copy_elsewhere(page, gpu)) {",
+     "memory.take_copy_elsewhere(page, device_of(p.from))) {"),
+    ("left out: consent is not asked", EXECUTOR, "      if (p.consents == 0) return false;", "      return false;"),
+    ("left out: an evicted page ignores its copies", EXECUTOR, "if (auto const copy = memory.hand_over(page)) {",
+     "if (auto const copy = std::optional<PhysAddr>{}) {"),
+    ("on the wrong device: an evicted page gets a frame on the GPU", EXECUTOR, "ends_on_host(p.transition) ? spec_->devices.cpu() : gpu);", "gpu);"),
+    ("twice: a frame is allocated although the client gave one", EXECUTOR, "      if (p.to != kNoFrame) return false;\n", ""),
+    ("left out: a full memory is not refused", EXECUTOR, "if (p.to == kNoFrame) {", "if (false) {"),
+    ("left out: only the requested base page of a large page is in flight", EXECUTOR,
+     "page - first < std::uint64_t{1} << p.size; ++page)", "page - first < 1; ++page)"),
+    ("on the wrong page: a message names the requested base page of a large page", EXECUTOR, "const message{.page = p.first_page(),",
+     "const message{.page = p.page(),"),
+    ("left out: the copy", EXECUTOR, "if (p.in_place != 0 || p.from == kNoFrame) return false;", "return false;"),
+    ("twice: contents that are in place are copied", EXECUTOR, "if (p.in_place != 0 || p.from == kNoFrame) return false;",
+     "if (p.from == kNoFrame) return false;"),
+    ("early: the copy is not awaited", EXECUTOR, "      p.awaited = 1;\n      p.copied = 1;\n", "      p.copied = 1;\n"),
+    ("on the wrong device: the old frame is mapped", EXECUTOR, "memory.map(page, {p.to, p.size}, now);", "memory.map(page, {p.from, p.size}, now);"),
+    ("left out: release", EXECUTOR, "      memory.release({p.from, p.size});\n", ""),
+    ("twice: a kept frame is released", EXECUTOR, "if (p.from == kNoFrame || p.from == p.to) return false;", "if (p.from == kNoFrame) return false;"),
+    ("twice: the new frame is announced and confirmed", EXECUTOR, "      if (p.confirms != 0) return false;\n", ""),
+    ("left out: the home of a copied page stays writable", EXECUTOR, "action = tell(p, MoveStep::remap, read_only(p.from), false);",
+     "action = tell(p, MoveStep::remap, p.from, false);"),
+    ("left out: a copy is confirmed writable", EXECUTOR, "tell(p, MoveStep::map_copy, read_only(p.to), true)",
+     "tell(p, MoveStep::map_copy, p.to, true)"),
+    ("early: confirm is not awaited", EXECUTOR, ": tell(p, MoveStep::map, p.to, true);", ": tell(p, MoveStep::map, p.to, false);"),
+    ("left out: the fault is not answered", EXECUTOR, "      action.kind = Kind::answer;\n", ""),
+    ("early: a row releases the frame before the flush", ROWS, "{invalidate, drain, flush, unmap, release}", "{invalidate, drain, release, flush, unmap}"),
+    ("early: an allocated page enters the table before it is confirmed", ROWS, "{allocate, confirm, map}", "{allocate, map, confirm}"),
+    ("left out: a page that cannot keep its frame is refused as one that moves", EXECUTOR, "FF_CHECK(may_keep_frame(p.transition),", "FF_CHECK(true,"),
+    ("left out: the GPU that keeps a page does not map it again", EXECUTOR,
+     "if (p.answers == 0 || device_of(p.to) != gpu) action.message.gpu = device_of(p.to);", ""),
+    ("twice: a GPU whose fault is answered maps the page twice", EXECUTOR,
+     "if (p.answers == 0 || device_of(p.to) != gpu) action.message.gpu", "action.message.gpu"),
+    ("left out: the home of a copied page does not map it again", EXECUTOR, "      action.message.gpu = device_of(p.from);\n", ""),
+    ("left out: a GPU that maps a page with copies remotely may get a copy", EXECUTOR,
+     "if (memory.is_shared(page)) memory.add_remote_reader(page, gpu);", ""),
+    ("left out: a remote mapping of a page with copies is writable", EXECUTOR,
+     "tell(p, MoveStep::map_remote, memory.shown(page, p.from), true);", "tell(p, MoveStep::map_remote, p.from, true);"),
+    ("on the wrong device: the home maps the page remotely", EXECUTOR, "        action.message.gpu = gpu;\n", "        action.message.gpu = device_of(p.from);\n"),
+    ("early: a transition begins in any state", EXECUTOR, "begins_in(p.transition, memory.state_of(p.page())),", "true,"),
+]
+
+ACCESS_COUNTERS = [
+    ("late: a region notifies after the threshold", COUNTERS, "counter.count < threshold_ ||", "counter.count <= threshold_ ||"),
+    ("twice: a region notifies at every access above the threshold", COUNTERS, "  counter.has_notified = 1;\n", ""),
+    ("left out: a count does not saturate", COUNTERS, "std::min(counter.count + accesses, kLargestCount)", "counter.count + accesses"),
+    ("left out: only the last sub-region is recorded", COUNTERS, "counter.sub_regions |=", "counter.sub_regions ="),
+    ("left out: a full buffer takes a notification", COUNTERS, "if (unread_ == capacity_) {", "if (unread_ == capacity_ + 1) {"),
+    ("twice: a region whose notification was dropped is reported again", COUNTERS, "    ++counts_.dropped;\n",
+     "    ++counts_.dropped;\n    counter.has_notified = 0;\n"),
+    ("left out: a read frees one entry of the buffer", COUNTERS, "unread_ -= notifications;", "--unread_;"),
+    ("left out: a clear keeps the count", COUNTERS, "  reset(counters_[peer][number]);\n", "  counters_[peer][number].has_notified = 0;\n"),
+    ("left out: a dropped counter keeps its count", COUNTERS,
+     "if (auto const loser = table_.use({peer, number})) reset(counters_[loser->peer][loser->number]);", "table_.use({peer, number});"),
+    ("left out: a clear does not free the counter", COUNTERS, "!table_.remove({peer, number})", "counters_[peer][number].count == 0"),
+    ("wrong counter: that of the region accessed last is dropped", TABLE, "entries_[entries_[0].after];", "entries_[entries_[0].before];"),
+    ("left out: an access does not renew a region's place", TABLE, "    std::optional<Region> loser;\n",
+     "    std::optional<Region> loser;\n    if (entry_of(region) != 0) return loser;\n"),
+    ("one more counter than the limit", TABLE, "entries_.size() > limit_", "entries_.size() > limit_ + 1"),
+    ("left out: peers share a region's counter", TABLE, "auto& entries = entries_of_[region.peer];", "auto& entries = entries_of_[0];"),
+    ("wrong accesses: copies of pages are counted", AT_PORT,
+     "if (m.requester.kind == RequestKind::data)\n    count_accesses(spec().nodes", "count_accesses(spec().nodes"),
+    ("left out: one line of a train is counted", AT_PORT, "m.address, m.train.lines(), cx", "m.address, 1, cx"),
+    ("wrong accesses: requests in transit are counted", AT_PORT, "m.is<RemoteRequest>() && m.route.destination == spec().fabric.node",
+     "m.is<RemoteRequest>()"),
+    ("wrong GPU: an inbound notification names the GPU that counts", AT_PORT, "spec().device : spec().nodes->gpu_at(peer)",
+     "spec().device : spec().device"),
+    ("wrong region: a notification names the device that counts", AT_PORT, "physical(device_of(address), reached->first)",
+     "physical(spec().device, reached->first)"),
+    ("wrong counter: an inbound clear names the memory, not the requester", AT_PORT, "outbound ? device_of(clear.region) : clear.requester",
+     "device_of(clear.region)"),
+]
+
+COUNTER_SERVICE = [
+    ("early: the time of the interrupt is left out", SERVICE, "if (after == Duration::zero()) return read(gpu, t);", "return read(gpu, t);"),
+    ("left out: a service reads the whole buffer", SERVICE, "std::min<std::uint64_t>(s.buffer.size(), t.spec.counters.batch)", "s.buffer.size()"),
+    ("once instead of until it is empty: a service does not read the buffer again", SERVICE, "  if (s.buffer.empty()) return;\n",
+     "  if (s.buffer.empty() || counts_.notifications != 0) return;\n"),
+    ("left out: pages in sub-regions without accesses move", SERVICE, "(m.sub_regions & regions.sub_region(s.offset)) == 0", "false"),
+    ("wrong page: a page that has left the frame moves", SERVICE, "home && home->frame == frame", "home"),
+    ("left out: a page in flight is not skipped", SERVICE, "s.transitions.is_in_flight(page) || ", ""),
+    ("left out: no transition number is kept for evictions", SERVICE, "s.transitions.free() <= kept", "s.transitions.free() == 0"),
+    ("left out: the page is skipped while all numbers are in use", SERVICE, "if (start != Start::stalled) pass(page_bytes);", "pass(page_bytes);"),
+    ("left out: the new frame is not confirmed", SERVICE, "  p.confirms = 1;\n", ""),
+    ("early: a region is cleared before its pages are mapped", SERVICE, "  if (s.in_flight != 0) return false;\n", ""),
+    ("wrong counter: a clear names the GPU that counts as the requester", SERVICE, ".requester = m.gpu", ".requester = device"),
+    ("left out: evictions do not know the page", SERVICE, "  t.s.evictions.arrived(page, false, t);\n", ""),
+    ("left out: a page that stays is moved", SERVICE, "  if (action == PageAction::stay) return Start::skipped;\n", ""),
+    ("left out: the driver's time of a page", SERVICE, "t.spec.counted_page_time()", "Duration::zero()"),
+    ("left out: one service at a time, in order of GPUs", SERVICE,
+     "take_turns(turn_, services_.size(), [&](std::uint32_t gpu) { return serve_next(gpu, t); });",
+     "for (std::uint32_t g = 0; g < services_.size(); ++g)\n    while (serve_next(g, t)) {\n    }"),
+]
+
+WORKERS = [
+    ("wrong order: a block's lock goes to the GPU that is listed first", LOCKS, "std::tie(a.wants, a.gpu) < std::tie(b.wants, b.gpu)",
+     "a.wants < b.wants"),
+    ("wrong order: by GPU number, whoever wants the block first", LOCKS, "std::tie(a.wants, a.gpu) < std::tie(b.wants, b.gpu)",
+     "std::tie(a.gpu, a.wants) < std::tie(b.gpu, b.wants)"),
+    ("left out: work of ended batches holds no lock", LOCKS,
+     "    for (auto const& held : done)\n      if (held.first == block.first) pass(held);\n", ""),
+    ("wrong block: work on any block of ended batches holds the lock", LOCKS, "if (held.first == block.first) pass(held);", "pass(held);"),
+    ("late: work that has begun is planned again", LOCKS, "blocks[batch.planned].begins() < now", "blocks[batch.planned].worked < now"),
+    ("wrong lock: work without a time holds one", LOCKS, " && at->takes != Duration::zero()", ""),
+    ("left out: two batches may work on one block at the same time", LOCKS, "if (auto const* held = &other != &batch ?", "if (auto const* held = false ?"),
+    ("left out: work of ended batches is not recorded", BATCHES, "if (workers_.size() > 1) record_work(worker, t);", ""),
+    ("early: work of ended batches is forgotten at once", BATCHES, "return block.worked <= earliest; }", "return true; }"),
+    ("left out: a worker that waits for another one's frame does not go on", BATCHES, "(more && !alone) || end_deadlock(t)", "end_deadlock(t)"),
+    ("early: a busy worker gets a further GPU", BATCHES, "if (!workers_[w].is_idle()) continue;", ""),
+    ("left out: a GPU whose accesses are replayed when its buffer is empty is read after the others", BATCHES,
+     "  if (replays_when_empty && of_gpu_[gpu].replay_pending != 0) return worker.read_buffer(t);\n", ""),
+    ("wrong page: a batch takes a prefetched page from another GPU", WORKER, "return action == PageAction::stay || left_cpu;",
+     "return action == PageAction::stay;"),
+    ("left out: a page that a worker gives back is not answered", WORKER,
+     "if (page.faulted != 0 && t.facts.replay.by_page) t.s.faults.answer(fault_of(page, t), {}, t);", ""),
+    ("wrong page: a worker gives back pages on any device", WORKER,
+     "if (std::ranges::none_of(devices, [&](DeviceId d) { return t.holds_frame(moving, d); })) return;", ""),
+    ("left out: the end of a later block's work wakes no worker", WORKER,
+     "if (next <= t.now && t.s.evictions.lacks_victim(gpu_)) next = pages_.next_worked_after(t.now);", ""),
+    ("left out: no worker gives pages back", DEADLOCKS, "return std::ranges::any_of(stuck, [&](BatchWorker* w) { return w->give_back(devices, t); });",
+     "return false;"),
+    ("wrong worker: the lowest-numbered GPU's gives its pages back", DEADLOCKS, "std::ranges::greater{}", "std::ranges::less{}"),
+    ("left out: a page that a third GPU will free is not waited for", DEADLOCKS, "    if (free == stuck.end()) break;\n    stuck.erase(free);\n",
+     "    break;\n"),
+    ("left out: a page that needs no frame does not overtake", DEADLOCKS, "admitted = w->admit_local(t) || admitted;", "admitted = false;"),
+    ("wrong wait: a page that its worker writes in place counts as waiting for a frame", DEADLOCKS,
+     "owner.incoming().all()[p.tag].is_local != 0 || ", ""),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS
