@@ -26,7 +26,7 @@ TESTS_OF = {
 SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
-    ("left out: invalidate tells no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
+    ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
     ("early: the transition goes on after the first acknowledgement", EXECUTOR, "return --p.awaited == 0;", "p.awaited = 0;\n  return true;"),
     ("left out: flush", EXECUTOR, "if (!spec_->flush_moving_pages || device_of(p.from) >= kFirstCpu) return false;", "return false;"),
     ("on the wrong device: the host's frames are flushed as well", EXECUTOR,
@@ -132,7 +132,7 @@ COUNTER_SERVICE = [
 WORKERS = [
     ("wrong order: a block's lock goes to the GPU that is listed first", LOCKS, "std::tie(a.wants, a.gpu) < std::tie(b.wants, b.gpu)",
      "a.wants < b.wants"),
-    ("wrong order: by GPU number, whoever wants the block first", LOCKS, "std::tie(a.wants, a.gpu) < std::tie(b.wants, b.gpu)",
+    ("wrong order: by GPU number, then by time", LOCKS, "std::tie(a.wants, a.gpu) < std::tie(b.wants, b.gpu)",
      "std::tie(a.gpu, a.wants) < std::tie(b.gpu, b.wants)"),
     ("left out: work of ended batches holds no lock", LOCKS,
      "    for (auto const& held : done)\n      if (held.first == block.first) pass(held);\n", ""),

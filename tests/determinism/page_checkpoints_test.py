@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that are saved in the middle of a page's transition and resumed on other threads and on other ranks have the digest of the
-uninterrupted run. The moments are read from the tables of the result: while a page is unmapped, while it is copied, within a batch, within
-a move inside a memory. tests/models/page_checkpoints_test.cpp covers every step of every transition, in one process.
+uninterrupted run. The moments are read from the tables of the result: while a page is unmapped, while it is copied, within a batch, while
+the driver's workers serve two batches, within a move inside a memory. Runs with batches also have one digest on two threads, and runs with a
+worker per GPU on two ranks. tests/models/page_checkpoints_test.cpp covers every step of every transition, in one process.
 
 Usage: page_checkpoints_test.py BUILD_FOLDER/anything
 """
@@ -13,7 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import Grid, has_ranks
+from grid import Grid, check_elsewhere, has_ranks
 
 SMALL = {
     "machine.topology": "generic", "machine.generic.gpus": "3", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4",
@@ -31,21 +32,30 @@ MOSAIC = {
     "memory.frame_allocation": "contiguity_conserving", "memory.page_sizes": "in_place_coalescer", "memory.compaction": "cac",
     "memory.fragmentation_index": "1", "memory.fragmentation_occupancy": "0.25",
 }
-# Settings, and the table and columns between whose times the moments are.
+MOVES_IN_BATCHES = SMALL | TRANSPOSE | BATCHES | {"memory.remote_touch": "migrate", "driver.batch.replay": "page"}
+BATCH_STAGES = ["began", "first_transfer", "ended"]
+AT_ONCE = {"1": 1, "2": 2, "one_per_gpu": 3}  # batches, by driver.batch.workers
+# Settings, and the table and columns between whose times the moments are. With several workers, two batches are served at each moment.
 CASES = {
     "moves": (SMALL | TRANSPOSE | {"memory.placement": "interleave", "memory.remote_touch": "migrate", "gpu.l2_cache.partitions": "2"},
               "migrations", ["started", "unmapped", "finished"]),
     "copies": (SMALL | BFS | {"memory.placement": "interleave", "memory.remote_touch": "duplicate", "memory.fault_path": "gpu"},
                "migrations", ["started", "unmapped", "finished"]),
-    "batches of moves": (SMALL | TRANSPOSE | BATCHES | {"memory.remote_touch": "migrate", "driver.batch.replay": "page"},
-                         "fault_batches", ["began", "first_transfer", "ended"]),
-    "batches of copies": (SMALL | BFS | BATCHES | {"memory.remote_touch": "duplicate", "driver.batch.replay": "batch_flush"},
-                          "fault_batches", ["began", "first_transfer", "ended"]),
+    **{f"batches of moves, {workers}": (MOVES_IN_BATCHES | {"driver.batch.workers": workers}, "fault_batches", BATCH_STAGES)
+       for workers in AT_ONCE},
+    "batches of copies": (
+        SMALL | BFS | BATCHES | {"memory.remote_touch": "duplicate", "driver.batch.replay": "batch_flush", "driver.batch.workers": "2"},
+        "fault_batches", BATCH_STAGES),
     "compaction": (SMALL | MOSAIC, "relocations", ["began", "ended"]),
     "one driver for two machines": (
         SMALL | BFS | {"machine.generic.gpus": "2", "machine.cluster.machines": "2", "memory.scope": "cluster", "memory.placement": "interleave",
                        "memory.remote_touch": "duplicate", "memory.fault_path": "gpu"}, "migrations", ["started", "unmapped", "finished"]),
 }
+
+
+# A checkpoint is saved at the next sample, or at the end of a window, which is long with a network.
+def window_of(settings):
+    return 3_000_000 if "machine.cluster.machines" in settings else 1_100_000
 
 
 def moments(table, columns):
@@ -56,6 +66,28 @@ def moments(table, columns):
         yield from ((a + b) // 2 for a, b in zip(times, times[1:]) if b - a > 1)
 
 
+def shared_moments(batches, window):
+    """Two moments at which, until the checkpoint is saved, two batches are served."""
+    spans = sorted((int(b), int(e)) for b, e in zip(batches["began"], batches["ended"]))
+    shared = [(b, min(end, e)) for i, (_, end) in enumerate(spans) for b, e in spans[i + 1:] if min(end, e) - b > window]
+    for i in sorted({len(shared) // 3, 2 * len(shared) // 3}) if shared else ():
+        begin, end = shared[i]
+        yield (begin + end - window) // 2
+
+
+def moments_of(name, settings, table, columns):
+    workers = settings.get("driver.batch.workers", "1")
+    if "driver.batch.replay" in settings:
+        spans = list(zip(table["began"], table["ended"]))
+        at_once = max(sum(b <= began < e for b, e in spans) for began, _ in spans)
+        check(at_once == AT_ONCE[workers], f"{name}: {at_once} batches at once")
+    if workers == "1":
+        return list(moments(table, columns))[: 2 if "driver.batch.replay" in settings else None]
+    found = list(shared_moments(table, window_of(settings)))
+    check(len(found) == 2, f"{name}: {len(found)} moments at which two batches are served")
+    return found
+
+
 def check_case(grid, name, settings, table, columns, places):
     first, digest = grid.run(settings, "--threads", "1")
     check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
@@ -63,10 +95,10 @@ def check_case(grid, name, settings, table, columns, places):
     check(rows is not None and len(rows[columns[0]]) > 3, f"{name}: too few rows of {table}")
     if rows is None:
         return 0
-    saved, tried = grid.folder / "run.checkpoint", 0
-    # A checkpoint is saved at the next sample, or at the end of a window, which is long with a network.
-    window = 3_000_000 if "machine.cluster.machines" in settings else 1_100_000
-    for moment in moments(rows, columns):
+    if "driver.batch.replay" in settings:
+        check_elsewhere(grid, settings, digest, name, len(places) > 1 and settings["driver.batch.workers"] == "one_per_gpu")
+    saved, tried, window = grid.folder / "run.checkpoint", 0, window_of(settings)
+    for moment in moments_of(name, settings, rows, columns):
         for ranks, *how in places:
             for file in (saved, grid.folder / "run.checkpoint.previous"):
                 file.unlink(missing_ok=True)
