@@ -49,7 +49,8 @@ struct AnyDecision final : PageDecision {
     using enum PageEventKind;
     return {.moves_pages = true,
             .makes_copies = MakesCopies,
-            .events = {request, write_to_copies, fault, counted}};
+            .events = {request, write_to_copies, fault, counted},
+            .stays_at_faults = true};
   }
   PageAction decide(PageEvent const& e) override {
     bool const writes = e.access == Access::write;
