@@ -252,7 +252,7 @@ TEST_CASE("counters: the services of two GPUs take turns, and each clears its ow
 
 TEST_CASE("counters: services that wait for the same transition number get it in turns, one page each") {
   auto spec = spec_of();
-  keep(spec, {0, 1, 2, 16, 17});
+  keep(spec, std::vector<std::uint64_t>{0, 1, 2, 16, 17});
   spec.params.migrations = 1;
   std::vector<std::pair<std::int64_t, std::uint32_t>> steps;
   std::vector<Record<CopyDone>> copied;

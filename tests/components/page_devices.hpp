@@ -164,7 +164,11 @@ class Devices {
     gpu = {};
   }
   void copy(std::uint64_t tag, PhysAddr from, PhysAddr to) {
-    copying.push_back({tag, from, to, contents(from), large_ ? contents(from + kPageBytes) : 0});
+    copying.push_back({.tag = tag,
+                       .from = from,
+                       .to = to,
+                       .contents = contents(from),
+                       .next = large_ ? contents(from + kPageBytes) : 0});
   }
   Copying copied(std::size_t index) {
     auto const c = take(copying, index);

@@ -84,7 +84,7 @@ void check_run(ModelRun& run) {
   std::uint64_t looks = 0;
   // The step is not a multiple of a clock cycle, so that all phases are checked.
   for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{19'009'003}, ++looks) {
-    if (t > Time{100ms}) {
+    if (t > Time{300ms}) {
       FAIL_CHECK("the run does not end");
       return;
     }

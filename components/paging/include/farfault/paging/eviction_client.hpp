@@ -12,9 +12,8 @@
 // - Once all faulted pages of the batch have a frame, units with pages of the batch are not evicted. A
 //   prefetched page that then finds no free frame keeps its place.
 // - Allocated pages are not registered, so they are not evicted.
-// - A large page is evicted whole, to a large frame of CPU memory, and has one record. Source: NVIDIA's open
-//   driver (uvm_pmm_gpu.c: a root chunk is evicted whole). Until a large frame is free for a large page of
-//   the batch, further units are evicted.
+// - A large page is evicted whole, to a large frame of CPU memory, and has one record (NVIDIA's open driver,
+//   uvm_pmm_gpu.c: root chunks). Units are evicted until a large page of the batch finds a large frame.
 #pragma once
 
 #include <cstdint>
