@@ -313,6 +313,17 @@ TEST_CASE("batches: a page stays for a minimum time after its arrival, so that r
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 
+TEST_CASE("batches: a GPU that writes its own copy of a page does not wait for it") {
+  auto const ended = [](Duration least_stay) {
+    auto spec = with_copies(machine(1, 2));
+    spec.batch.least_stay = least_stay;
+    Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{200us}, 0, {{7, kWrite}}}});
+    CHECK(b.home(7) == 0);
+    return b.row(1).ended;
+  };
+  CHECK(ended(Duration::zero()) == ended(1ms));
+}
+
 TEST_CASE("batches: the faults of a batch are replayed even if one of its pages is not yet allocated") {
   static HostPages const host({{0, 1}}, 100);
   static PlannedPages const planned = [] {

@@ -375,8 +375,8 @@ TEST_CASE("counters: with batches, driver time is that of a page of a batch, and
                               .copied = {{Time{9us}, {0}}}});
   CHECK(b.begun() == Begun{{kPage, 401}});
   auto const& s = b.driver.state();
-  CHECK(s.evictions.latest_arrival(kPage) == Time{9us});
   REQUIRE(s.evictions.residency(2, kPage) != nullptr);
+  CHECK(s.evictions.residency(2, kPage)->arrived == Time{9us});
   CHECK(s.evictions.residency(2, kPage)->dirty == 1);  // from another GPU
   CHECK(s.stats[0].migrations == 1);
 }

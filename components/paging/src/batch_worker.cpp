@@ -128,9 +128,8 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     else
       p.fetches = t.spec.first_touch_copy && s.memory.host_wrote(page.page) ? 1 : 0;
     page.stage = IncomingPage::Stage::unmapping;
-    auto const stays = takes(p.transition, PageStep::invalidate)
-                           ? remaining_residency(page.page, home->frame, t)
-                           : Duration::zero();
+    auto const stays =
+        takes(p.transition, PageStep::invalidate) ? remaining_residency(page.page, t) : Duration::zero();
     t.begin(p, stays);
   }
 }
@@ -148,11 +147,10 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
 }
 
 // A batch of another GPU may begin just after accesses to the page have been replayed.
-Duration BatchWorker::remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const {
-  bool const on_gpu =
-      device_of(frame) < kFirstCpu || (t.spec.makes_copies && t.s.memory.copies().latest(page));
-  auto const arrived = t.s.evictions.latest_arrival(page);
-  if (t.facts.replay.by_page || !on_gpu || arrived == Time{}) return Duration::zero();
+Duration BatchWorker::remaining_residency(std::uint64_t page, DriverTurn const& t) const {
+  if (t.facts.replay.by_page) return Duration::zero();
+  auto const arrived = t.s.evictions.latest_arrival(page, gpu_, t);
+  if (arrived == Time{}) return Duration::zero();
   return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
 }
 

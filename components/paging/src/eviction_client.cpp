@@ -14,7 +14,6 @@ EvictionClient::EvictionClient(PagingDriverSpec const& spec) {
   unit_size_.value = bits > spec.page_bits ? bits - spec.page_bits : 0;
   auto const gpus = spec.devices.gpus();
   schedule_ = p.eviction_schedule.make({});
-  arrived_ = PageRecords<Time>(spec.page_bits, spec.spaces);
   for (std::uint32_t g = 0; g < gpus; ++g) {
     orders_.add(p.eviction_order.make({spec.page_bits, spec.spaces}));
     residency_.emplace_back(spec.page_bits, spec.spaces);
@@ -43,7 +42,7 @@ void EvictionClient::arrived(PageInFlight const& page, bool was_there, DriverTur
   auto const gpu = t.spec.devices.number_of(page.request.gpu);
   orders_[gpu].arrived(unit_of(page.page()));
   auto& residency = residency_[gpu].of(page.page());
-  if (!was_there) residency.arrived = arrived_.of(page.page()) = t.now;
+  if (!was_there) residency.arrived = t.now;
   residency.application = page.request.application;
   // Data written on another GPU reaches CPU memory only by an eviction. A copy is clean.
   bool const from_gpu = page.from != kNoFrame && device_of(page.from) < kFirstCpu;
@@ -70,9 +69,14 @@ void EvictionClient::returns(std::uint64_t page, std::uint64_t gpu) {
   ++of_gpu_[gpu].lifetimes.premature;
 }
 
-Time EvictionClient::latest_arrival(std::uint64_t page) const {
-  auto const* at = arrived_.find(page);
-  return at != nullptr ? *at : Time{};
+Time EvictionClient::latest_arrival(std::uint64_t page, std::uint64_t gpu, DriverTurn const& t) const {
+  Time latest{};
+  for (std::uint32_t g = 0; g < residency_.size(); ++g) {
+    auto const* residency = g != gpu ? residency_[g].find(page) : nullptr;
+    if (residency != nullptr && t.s.memory.is_on(page, t.spec.devices.gpu(g)))
+      latest = std::max(latest, residency->arrived);
+  }
+  return latest;
 }
 
 EvictionSchedule::Snapshot EvictionClient::snapshot(BatchWorker const& worker, DriverTurn const& t) const {
@@ -147,11 +151,13 @@ std::uint64_t EvictionClient::begin_unit(BatchWorker const& worker, DriverTurn& 
   auto& g = of_gpu_[gpu];
   if (s.transitions.free() < pages_of_unit()) return 0;
   auto unit = victim(worker, false, t);
+  bool has_pages_in_flight = false;
   // Pages migrate into or out of all resident units, and no operation is in flight: evict the other pages of
   // one of them.
   if (!unit && is_starved(worker, t) && !s.relocations.works_on(gpu)) {
     unit = victim(worker, true, t);
     g.lacks_victim = unit ? 0 : 1;
+    has_pages_in_flight = unit.has_value();
   }
   if (!unit) return 0;
   orders_[gpu].removed(*unit);
@@ -181,7 +187,7 @@ std::uint64_t EvictionClient::begin_unit(BatchWorker const& worker, DriverTurn& 
     ++units_[index].unmapping;
     t.begin(page);
   }
-  if (t.spec.large.any() && keeps_pages(index, t)) orders_[gpu].arrived(*unit);
+  if (has_pages_in_flight && keeps_pages(index, t)) orders_[gpu].arrived(*unit);
   return units_[index].pages;
 }
 

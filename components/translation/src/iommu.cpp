@@ -202,7 +202,7 @@ bool Iommu::faults(std::uint64_t page, PageTranslation const& to, IommuWaiter co
                              .has_copies = has_copies,
                              .gpu = from.gpu,
                              .owner = device_of(to.frame),
-                             .page = page >> to.size << to.size}) != PageAction::stay;
+                             .page = spec().coalesces ? page : first_of(page, to.size)}) != PageAction::stay;
 }
 
 Iommu::Translation Iommu::own_response(IommuWaiter const& to, std::uint64_t page, Translation const& found,

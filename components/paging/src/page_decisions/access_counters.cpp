@@ -5,7 +5,7 @@
 //
 // NVIDIA's driver maps a page remotely at the first access if the page has a preferred location or thrashes
 // (uvm_va_block.c). Other pages move at the first access; counters then count what does not fault: accesses
-// of a full GPU, which maps pages remotely.
+// of a full GPU without batches, which maps pages remotely.
 #include "farfault/paging/page_decision.hpp"
 
 namespace farfault::page_decisions {

@@ -123,7 +123,7 @@ class BatchWorker {
   // A program or another worker was faster, or the page is accessed where it is.
   bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
                   DriverTurn const& t) const;
-  Duration remaining_residency(std::uint64_t page, PhysAddr frame, DriverTurn const& t) const;
+  Duration remaining_residency(std::uint64_t page, DriverTurn const& t) const;
   // True if a page has received a frame or needs none.
   bool admit_pages(DriverTurn& t);
   void admit(IncomingPage& page, DriverTurn& t);

@@ -80,8 +80,8 @@ class EvictionClient {
   void left(std::uint64_t page, DeviceId device, DriverTurn& t);
   // A faulted page returns to the GPU: counted if it had been evicted from there.
   void returns(std::uint64_t page, std::uint64_t gpu);
-  // Arrival of the page at its latest GPU; Time{}: none.
-  Time latest_arrival(std::uint64_t page) const;
+  // Latest arrival of the page, or a copy, at a GPU other than `gpu` that has it; Time{}: none.
+  Time latest_arrival(std::uint64_t page, std::uint64_t gpu, DriverTurn const& t) const;
 
   // Progress of evictions for a worker's batch. evict(): true if frames have become free immediately.
   // drop_prefetched(): a prefetched page for which no unit may be evicted keeps its place; true if there was
@@ -108,8 +108,7 @@ class EvictionClient {
   EvictionCounts const& counts() const { return counts_; }
 
   auto members() {
-    return std::tie(unit_size_, orders_, schedule_, residency_, arrived_, of_gpu_, units_, free_units_,
-                    counts_);
+    return std::tie(unit_size_, orders_, schedule_, residency_, of_gpu_, units_, free_units_, counts_);
   }
 
  private:
@@ -124,8 +123,8 @@ class EvictionClient {
   // among them.
   bool lacks_frames(BatchWorker const& worker, std::uint64_t about_to_be_free, DriverTurn const& t) const;
   bool is_starved(BatchWorker const& worker, DriverTurn const& t) const;
-  // Pages of the unit that are in flight to other GPUs stay on the GPU for now. They may be given back, and
-  // then occupy a part of the only large frame, so the unit must remain evictable.
+  // Pages of the unit that are in flight to other GPUs are on the GPU for now. They may be given back, so the
+  // unit must remain evictable.
   bool keeps_pages(std::uint32_t index, DriverTurn const& t) const;
   bool send_units(BatchWorker const& worker, DriverTurn& t);
   bool send_page(std::uint64_t page, std::uint32_t index, DriverTurn& t);
@@ -136,7 +135,6 @@ class EvictionClient {
   PolicyArray<EvictionOrder> orders_;  // indexed by GPU
   Policy<EvictionSchedule> schedule_;
   std::vector<PageRecords<PageResidency>> residency_;  // indexed by GPU
-  PageRecords<Time> arrived_;                          // at its latest GPU
   std::vector<EvictionsOfGpu> of_gpu_;
   std::vector<EvictedUnit> units_;  // indexed by number, of all GPUs
   std::vector<std::uint32_t> free_units_;
