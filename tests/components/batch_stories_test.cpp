@@ -316,6 +316,7 @@ TEST_CASE("batches: a page stays for a minimum time after its arrival, so that r
 TEST_CASE("batches: a GPU that writes its own copy of a page does not wait for it") {
   auto const ended = [](Duration least_stay) {
     auto spec = with_copies(machine(1, 2));
+    spec.batch.replay.choose("batch");
     spec.batch.least_stay = least_stay;
     Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{200us}, 0, {{7, kWrite}}}});
     CHECK(b.home(7) == 0);

@@ -395,7 +395,7 @@ class World final : public DriverLinks {
     for (auto& of_gpu : batches_of_gpu)
       if (workers[of_gpu.worker].is_idle()) of_gpu.worker = 0;
     for (auto& worker : workers) make_canonical(worker);
-    auto [size, orders, schedule, residency, arrived, evictions_of_gpu, units, free_units, counts] =
+    auto [size, orders, schedule, residency, evictions_of_gpu, units, free_units, counts] =
         s.evictions.members();
     counts = {};
     for (auto& of_gpu : evictions_of_gpu) {

@@ -13,7 +13,6 @@ READINGS = {
     "20 us per page": ({"driver.batch.time": "1ns", "driver.batch.page_time": "20us"},
                        "20 us for each page that faults or is counted, one after the other, instead of for each batch of faults"),
     "blocks in rotation": ({"host.block_order": "round_robin"}, "MGPUSim until March 2021: one block at a time for each GPU"),
-    "a page stays 100 us": ({"driver.batch.least_stay": "100us"}, "on its GPU, before a batch of another GPU may take it: Farfault's default"),
     "mapped at the start": ({"memory.access_counters.first_access": "mapped"}, "no fault at the first access"),
 }
 # Policies on which a reading has an effect; the others have the runs of the part `policies`.
