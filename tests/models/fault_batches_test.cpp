@@ -176,6 +176,13 @@ TEST_CASE(
       "frames, one for each base page; cpu.dram.capacity has 28",
       UserError);
   CHECK_NOTHROW(ModelRun(of(mixed, "256MiB")));
+  // 128 pages of buffers, a tenth of which is less than a large page.
+  auto few = of(only, "16MiB");
+  few.replace(few.find("gpu_share = 0.5"), 15, "gpu_share = 0.1");
+  CHECK_THROWS_WITH_AS(ModelRun{few},
+                       "memory.gpu_share leaves a GPU 13 pages, fewer than the 32 of a "
+                       "driver.batch.eviction_unit; increase memory.gpu_share",
+                       UserError);
   CHECK_THROWS_WITH_AS(
       ModelRun(of(only, "16MiB"), workloads::add_allocations),
       "driver.batch.replay = page: large pages are brought to large frames, but workload "

@@ -330,8 +330,8 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)
     throw UserError(has + "fewer than the " + std::to_string(unit) +
-                    " of a driver.batch.eviction_unit; increase memory.gpu_share or lower "
-                    "driver.batch.eviction_unit");
+                    " of a driver.batch.eviction_unit; increase memory.gpu_share" +
+                    (config_.memory.has_large_pages() ? "" : " or lower driver.batch.eviction_unit"));
   std::vector<std::uint64_t> placed(instance.gpus.size());
   for (auto const& p : instance.memory->placed())
     if (p.device < kFirstCpu && (placed[p.device] += std::uint64_t{1} << p.size) > driver.frames_per_gpu)
