@@ -39,6 +39,13 @@ struct Graph {
   Routes routes;
   std::vector<std::uint32_t> gpus;
 
+  static topologies::MachineConfig read(std::string const& preset) {
+    Config config(topologies::find_preset);
+    config.read_text("include = [\"" + preset + "\"]\n", "test");
+    topologies::MachineConfig result;
+    result.bind(config);
+    return result;
+  }
   explicit Graph(std::string const& preset)
       : config(read(preset)),
         machine(topologies::load_machine(config.machine.topology, config.links)),
@@ -122,14 +129,6 @@ struct Graph {
       spread(routes.other_end(link, at), to, part, load);
     }
   }
-
-  static topologies::MachineConfig read(std::string const& preset) {
-    Config config(topologies::find_preset);
-    config.read_text("include = [\"" + preset + "\"]\n", "test");
-    topologies::MachineConfig result;
-    result.bind(config);
-    return result;
-  }
 };
 
 // Bytes per second between the launch of the second kernel and its end.
@@ -189,7 +188,7 @@ void check(std::string const& preset) {
 TEST_CASE("bandwidth: the GPUs of every preset of a machine get at least 75% of their links' bandwidth") {
   int machines = 0;
   for (auto const& preset : topologies::preset_names()) {
-    if (read(preset).machine.topology == "generic") continue;  // without a file
+    if (Graph::read(preset).machine.topology == "generic") continue;  // without a file
     if (Graph(preset).gpus.size() < 2) continue;
     check(preset);
     ++machines;
