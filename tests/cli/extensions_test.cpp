@@ -23,9 +23,10 @@ struct Here final : Router {
   Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
 };
 
-struct Mover final : PageDecision {
+struct Copier final : PageDecision {
   static constexpr Facts facts() {
-    return {.moves_pages = true, .events = {PageEventKind::request, PageEventKind::fault}};
+    return {
+        .moves_pages = true, .makes_copies = true, .events = {PageEventKind::request, PageEventKind::fault}};
   }
   PageAction decide(PageEvent const&) override { return PageAction::move_here; }
   void forget(std::uint64_t) override {}
@@ -168,7 +169,7 @@ TEST_CASE("a statistic of an external policy is declared once, with a valid name
 
 TEST_CASE("the facts of an external policy are checked with the configuration, also of one without a class") {
   auto const extensions = Extensions()
-                              .policy<Mover>("mover", "moves pages")
+                              .policy<Copier>("copier", "copies pages")
                               .policy<FaultPath>("nowhere", "no GPU records faults", {.recorded_by_gpu = 0})
                               .policy<FaultReplay>("never", "stalls forever", {});
   auto const refusal_with = [&](std::string const& first, std::string const& second) {
@@ -176,9 +177,9 @@ TEST_CASE("the facts of an external policy are checked with the configuration, a
     CHECK(called.code == 2);
     return called.err;
   };
-  CHECK(refusal_with("memory.remote_touch=mover", "memory.large_pages=all")
-            .find("memory.remote_touch = mover migrates pages") != std::string::npos);
-  CHECK(refusal_with("memory.remote_touch=mover", "driver.batch.replay=never")
+  CHECK(refusal_with("memory.remote_touch=copier", "memory.large_pages=all")
+            .find("memory.remote_touch = copier makes copies") != std::string::npos);
+  CHECK(refusal_with("memory.remote_touch=copier", "driver.batch.replay=never")
             .find("driver.batch.replay = never: faulted accesses are never replayed") != std::string::npos);
   CHECK(refusal_with("memory.remote_touch=duplicate", "memory.fault_path=nowhere")
             .find("memory.fault_path = nowhere merges faults of several GPUs; use gpu") != std::string::npos);

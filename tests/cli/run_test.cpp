@@ -286,10 +286,10 @@ TEST_CASE("keys and values of --set are checked before any output is written") {
             .find("--set memory.large_page_size: '2GiB' is outside ") == 0);
   CHECK(refusal_of_sets({"memory.large_pages=all", "gpu.dram.capacity=2MiB"}) ==
         "memory.large_page_size = 2 MiB must not exceed the space for data in gpu.dram.capacity, 1792 KiB");
-  CHECK(
-      refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=duplicate", "memory.fault_path=gpu"}) ==
-      "--set memory.large_pages = all: large pages cannot have copies, but memory.remote_touch = duplicate "
-      "makes copies");
+  CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=duplicate", "memory.fault_path=gpu",
+                         "memory.first_touch_by=driver"}) ==
+        "--set memory.large_pages = all: large pages cannot have copies, but memory.remote_touch = duplicate "
+        "makes copies");
   CHECK(refusal_of_sets(
             {"memory.placement=first_touch", "memory.first_touch_by=iommu", "memory.fault_path=gpu"}) ==
         "--set memory.fault_path = gpu: GPUs record faults for the driver, but with memory.first_touch_by = "
