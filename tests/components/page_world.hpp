@@ -377,8 +377,7 @@ class World final : public DriverLinks {
     s.records = PagingRecords();
     s.memory.size_changes().clear();
     // Its only state is its statistics.
-    if (spec_.decision.name() == "duplicate")
-      s.memory.decision() = spec_.decision.make({});
+    if (spec_.decision.name() == "duplicate") s.memory.decision() = spec_.decision.make({});
     s.stats = ByApplication<PagingDriverStats>(1);
     s.counts = {};
     auto [services, turn, serving, counts_of_counters] = s.counters.members();
