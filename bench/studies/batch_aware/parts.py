@@ -36,7 +36,6 @@ ASSUMED = [
     ("gpu.l1_tlb.latency", "1", [2]),
     ("gpu.l2_tlb.latency", "4", [2, 8]),
     ("gpu.gmmu.walk_cache", "64", [32, 128]),
-    ("iommu.walk_latency", "0", [1]),
     ("gpu.crossbar_latency", "8", [4, 16]),
     ("gpu.l1_cache.latency", "1", [2]),
     ("gpu.l2_cache.latency", "14", [7, 28]),
