@@ -105,7 +105,7 @@ TEST_CASE("workers: the driver reports what each worker waits for") {
   s.evictions = EvictionClient(spec);
   CHECK(s.batch.waiting_for(spec, s).empty());
   auto const set = [&](std::size_t worker, BatchPhase to, std::uint64_t of) {
-    auto [interrupts, prefetch, workers, of_gpu, done] = s.batch.members();
+    auto [interrupts, prefetch, workers, of_gpu, thrashing, done] = s.batch.members();
     auto [phase, gpu, expected, faults, begins, timer, pages, record] = workers[worker].members();
     phase = to;
     gpu = of;
@@ -175,6 +175,89 @@ TEST_CASE("workers: a page in flight to one GPU moves to the next one after it h
   CHECK(ended(b) == Times{first, first + kUnmap + kCopy});
   CHECK(b.home(7) == 1);
   CHECK(b.state().memory.frames(0).available() == 1);
+}
+
+TEST_CASE("workers: a page stays until accesses to it are replayed, and for the minimum time after that") {
+  auto const first_transfer = [](std::string const& replay, Duration least_stay) {
+    auto spec = with_workers(2, with_next_block(machine(2, 4)));
+    spec.batch.replay.choose(replay);
+    spec.batch.block_time = 50us;
+    spec.batch.least_stay = least_stay;
+    Story const b(spec, {{Time{100us}, 0, {{7, kWrite}, {520, kWrite}}}, {Time{101us}, 1, {{7, kWrite}}}});
+    CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1});
+    CHECK(b.home(7) == 1);
+    return whole_ns(b.row(1).first_transfer);
+  };
+  // GPU 0 maps page 7 after the first block, and page 520 after the second one. The buffer is found empty two
+  // links later.
+  constexpr auto kMapped = 100'000 + kWorkBegins + 50'000 + kCopy + kUnmap;
+  for (auto const stay : {10us, 30us}) {
+    auto const moves = kMapped + std::chrono::nanoseconds(stay).count() + kUnmap;
+    CHECK(first_transfer("block", stay) == moves);
+    CHECK(first_transfer("batch", stay) == moves + 50'000);
+    CHECK(first_transfer("batch_flush", stay) == moves + 50'000);
+    CHECK(first_transfer("once", stay) == moves + 50'000 + 2);
+  }
+  // With replay by page, stalled accesses have the new frame.
+  CHECK(first_transfer("page", 30us) == first_transfer("page", Duration::zero()));
+}
+
+TEST_CASE("workers: a write that waits for a replay is decided once, and reads do not wait") {
+  auto const rows = [](Access access, std::uint64_t writes) {
+    auto spec = with_workers(2, with_next_block(with_copies(machine(2, 4))));
+    spec.decides_alone = true;
+    spec.batch.replay.choose("batch");
+    spec.batch.block_time = 50us;
+    Story const b(spec, {{Time{100us}, 0, {{7}, {520}}}, {Time{101us}, 1, {{7, access}}}});
+    CHECK(test::stat_of(b.driver, "memory.remote_touch", "writes") == writes);
+    auto of_gpus = b.rows();
+    std::ranges::sort(of_gpus, {}, &BatchRecord::gpu);
+    return of_gpus;
+  };
+  // GPU 1's block is worked on after GPU 0's.
+  auto const read = rows(Access::read, 0);
+  CHECK(whole_ns(read[1].first_transfer) == 100'000 + kWorkBegins + 2 * 50'000);
+  auto const write = rows(kWrite, 1);
+  CHECK(write[1].first_transfer > write[0].ended);
+}
+
+TEST_CASE("workers: of two GPUs that wait for each other's replays, the lower-numbered one does not wait") {
+  auto spec = with_workers(2, with_next_block(machine(2, 4)));
+  spec.batch.replay.choose("once");
+  Story const b(spec, {{Time{100us}, 0, {{520, kWrite}}},
+                       {Time{100us}, 1, {{7, kWrite}}},
+                       {Time{120us}, 0, {{7, kWrite}}},
+                       {Time{120us}, 1, {{520, kWrite}}}});
+  // Each GPU's second batch begins before its first page's accesses are replayed.
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1, 0, 1});
+  CHECK(b.home(7) == 0);
+  CHECK(b.home(520) == 1);
+  CHECK(b.row(2).ended < b.row(3).first_transfer);
+}
+
+TEST_CASE("workers: a page that thrashes stays on its GPU, and batches of other GPUs leave it there") {
+  auto spec = with_workers(2, machine(2, 2));
+  spec.batch.replay.choose("batch");
+  spec.batch.thrashing_moves = 2;
+  // Page 7 moves to GPU 0, 1 and 0, each time within the lapse of 500 us. It then stays there for 500 us: GPU
+  // 1 leaves it, and gets page 8.
+  std::vector<Faults> story{{Time{100us}, 0, {{7, kWrite}}},
+                            {Time{300us}, 1, {{7, kWrite}}},
+                            {Time{500us}, 0, {{7, kWrite}}},
+                            {Time{700us}, 1, {{7, kWrite}, {8, kWrite}}},
+                            {Time{900us}, 1, {{7, kWrite}}}};
+  Story const b(spec, story);
+  CHECK(b.home(7) == 0);
+  CHECK(b.home(8) == 1);
+  CHECK(b.state().batch.thrashing().throttled() == 2);
+  REQUIRE(b.rows().size() == 5);
+  CHECK(b.row(3).faulted_pages == 1);
+  // A batch that leaves its only page takes the driver's work.
+  CHECK(whole_ns(b.row(4).ended) == 900'000 + kWorkBegins);
+  story.push_back({Time{2ms}, 1, {{7, kWrite}}});
+  CHECK(Story(spec, story).home(7) == 1);
+  spec.batch.thrashing_moves = 0;
+  CHECK(Story(spec, story).state().batch.thrashing().throttled() == 0);
 }
 
 TEST_CASE("workers: a page that a higher-numbered worker maps at once is taken at the same time") {

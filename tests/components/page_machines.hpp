@@ -47,6 +47,7 @@ struct Machine {
     batch.replay = PolicyChoice<FaultReplay>(replay);
     batch.time = batch.block_time = batch.page_time = batch.prefetched_page_time = Duration::zero();
     batch.first_touch_time = batch.least_stay = Duration::zero();
+    batch.thrashing_moves = 0;  // time stands still, so a page that thrashes would stay forever
     batch.prefetch = PolicyChoice<Prefetcher>("none");
     batch.eviction_order = PolicyChoice<EvictionOrder>("lru");
     batch.eviction_unit = ByteSize{std::uint64_t{1} << kPageBits};

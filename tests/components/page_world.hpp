@@ -389,10 +389,12 @@ class World final : public DriverLinks {
     for (auto& r : std::get<1>(s.relocations.members()))
       if (r.left == 0) r = {};
     if (!spec_.in_batches) return;
-    auto [interrupts, prefetch, workers, batches_of_gpu, done] = s.batch.members();
+    auto [interrupts, prefetch, workers, batches_of_gpu, thrashing, done] = s.batch.members();
     make_canonical(interrupts);
-    for (auto& of_gpu : batches_of_gpu)
+    for (auto& of_gpu : batches_of_gpu) {
       if (workers[of_gpu.worker].is_idle()) of_gpu.worker = 0;
+      std::ranges::sort(std::get<1>(of_gpu.stays.members()));
+    }
     for (auto& worker : workers) make_canonical(worker);
     auto [size, orders, schedule, residency, evictions_of_gpu, units, free_units, counts] =
         s.evictions.members();

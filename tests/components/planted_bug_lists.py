@@ -15,15 +15,18 @@ LOCKS = PAGING + "block_locks.cpp"
 BATCHES = PAGING + "batch_client.cpp"
 WORKER = PAGING + "batch_worker.cpp"
 DEADLOCKS = PAGING + "batch_deadlocks.cpp"
+STAYS = "components/paging/include/farfault/paging/replay_stays.hpp"
+THRASHING = "components/paging/include/farfault/paging/thrashing.hpp"
 
 # Tests of tests/components that must find a bug in the file.
 TESTS_OF = {
     EXECUTOR: ["transition_executor"], ROWS: ["transition_executor"],
     COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
     LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stories"], WORKER: ["batch_workers"], DEADLOCKS: ["block_locks", "batch_workers"],
+    STAYS: ["thrashing", "batch_workers"], THRASHING: ["thrashing", "batch_workers"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -149,7 +152,7 @@ WORKERS = [
     ("wrong page: a batch takes a prefetched page from another GPU", WORKER, "return action == PageAction::stay || left_cpu;",
      "return action == PageAction::stay;"),
     ("left out: a page that a worker gives back is not answered", WORKER,
-     "if (page.faulted != 0 && t.facts.replay.by_page) answer(fault_of(page, t), page.size, t);", ""),
+     "answer(fault, page.size, t);\n    }\n    some = true;", "}\n    some = true;"),
     ("wrong page: a worker gives back pages on any device", WORKER,
      "if (std::ranges::none_of(devices, [&](DeviceId d) { return t.holds_frame(moving, d); })) return;", ""),
     ("left out: the end of a later block's work wakes no worker", WORKER,
@@ -164,4 +167,31 @@ WORKERS = [
      "owner.incoming().all()[p.tag].is_local != 0 || ", ""),
 ]
 
-BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS
+STAYING = [
+    ("early: a page stays only for the minimum time after its arrival", STAYS, "until_.of(page) = Time::max();", "until_.of(page) = Time{};"),
+    ("late: a page stays until the second replay", STAYS, "    for (auto const page : to_replay_) until_.of(page) = until;\n    to_replay_.clear();",
+     "    if (to_replay_.size() > 1) to_replay_.clear();"),
+    ("late: a replay renews the stays of pages of earlier replays", STAYS, "    to_replay_.clear();\n", ""),
+    ("wrong page: prefetched pages stay, too", WORKER, "if (page.faulted != 0 && t.spec.pages_stay_for_replay()) {", "if (t.spec.pages_stay_for_replay()) {"),
+    ("left out: a replay ends no stay", WORKER,
+     "if (t.spec.pages_stay_for_replay()) t.s.batch.of_gpu(gpu_).stays.replayed(t.now + t.spec.batch.least_stay);", ""),
+    ("early: the minimum time does not follow the replay", WORKER, "stays.replayed(t.now + t.spec.batch.least_stay);", "stays.replayed(t.now);"),
+    ("twice: a page that waits is decided at each attempt", WORKER, "if (page.waits_for_replay == 0)", "if (true)"),
+    ("wrong page: a read that makes a copy waits", WORKER, "auto const stay_ends = moves ? stays_until(page.page, t) : Time{};",
+     "auto const stay_ends = stays_until(page.page, t);"),
+    ("left out: a worker is not served after a replay of another GPU", BATCHES, "replayed = !alone && t.spec.pages_stay_for_replay();", ""),
+    ("left out: nor after a buffer that was found empty", BATCHES, "    if (is_serving()) serve(t);  // a page may have waited for this replay\n", ""),
+    ("left out: workers wait for each other's replays", DEADLOCKS, "      if (g == other.gpu()) return true;\n", ""),
+    ("wrong worker: the highest-numbered GPU does not wait", DEADLOCKS, "if (gpu < other.gpu()) return false;", "if (gpu > other.gpu()) return false;"),
+    ("wrong device: a page stays on a GPU that it has left", DEADLOCKS,
+     "return of_gpu_[gpu].stays.until(page) == Time::max() &&\n         t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(gpu)));",
+     "return of_gpu_[gpu].stays.until(page) == Time::max();"),
+    ("wrong count: returns to the same GPU are moves", THRASHING, "if (p.moved != Time{} && p.gpu != gpu) {", "if (p.moved != Time{}) {"),
+    ("wrong count: late moves count", THRASHING, "if (now - p.moved <= limits.lapse)", "if (true)"),
+    ("left out: a late move does not end the thrashing", THRASHING, "        p.events = 0;\n", "        p.events += 0;\n"),
+    ("late: the stay includes its end", THRASHING, "now >= p->moved + limits.stay", "now > p->moved + limits.stay"),
+    ("wrong device: a GPU leaves a page that thrashes although it has it", WORKER, "return gpu && *gpu != gpu_ && ", "return gpu && "),
+    ("left out: a page that thrashes moves", WORKER, "if (moves && is_throttled(page.page, t)) {", "if (false) {"),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING

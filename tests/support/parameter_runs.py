@@ -199,6 +199,7 @@ RULES = [
                                              "gpu.sm.thread_oversubscription.threshold": "1"}, []),
     (r"driver\.batch\.workers", TWO_BATCHES, ["2", "one_per_gpu"]),
     (r"driver\.batch\.least_stay", TWO_BATCHES, ["100 us"]),
+    (r"driver\.batch\.thrashing_.*", TWO_BATCHES, []),
     (r"driver\.batch\.tree\.threshold", TWO_BATCHES | {"workload.random_access.size": "4 MiB", "workload.random_access.threads": "256"}, ["100"]),
     (r"driver\.batch\..*", BATCHES, []),
     (r"driver\.counters\..*", COUNTED | {"gpu.access_counters.granularity": "64 KiB"}, ["1"]),

@@ -11,9 +11,13 @@ namespace farfault {
 BatchClient::BatchClient(PagingDriverSpec const& spec)
     : interrupts_(spec.devices.gpus() + 1),
       prefetch_(spec.batch.prefetch.make({spec.page_bits})),
-      workers_(spec.batch_workers) {
+      workers_(spec.batch_workers),
+      thrashing_(spec.pages_stay_for_replay() ? ThrashingPages(spec.page_bits, spec.spaces)
+                                              : ThrashingPages()) {
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
-    of_gpu_.push_back({PageRecords<std::uint64_t>(spec.page_bits, spec.spaces)});
+    of_gpu_.push_back(
+        {.served_blocks = PageRecords<std::uint64_t>(spec.page_bits, spec.spaces),
+         .stays = spec.pages_stay_for_replay() ? ReplayStays(spec.page_bits, spec.spaces) : ReplayStays()});
 }
 
 std::string BatchClient::waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const {
@@ -68,7 +72,9 @@ void BatchClient::begin(BatchWorker& worker, DriverTurn& t) {
   if (worker.entries() == 0) {
     worker.order_replay(FaultReplay::Point::buffer_empty, t);
     worker.release();
-    return assign({}, t);
+    assign({}, t);
+    if (is_serving()) serve(t);  // a page may have waited for this replay
+    return;
   }
   worker.begin(t);
   lock_blocks(workers_, done_, t.now);
@@ -84,19 +90,22 @@ void BatchClient::worked(DriverTurn& t) {
 void BatchClient::serve(DriverTurn& t) {
   t.s.programs.start_pages(t);
   // A worker may have waited for a page, a number or a frame that a later worker frees.
-  bool const alone = serving() <= 1;
-  for (bool more = true; more;) {
-    more = false;
-    for (auto& w : workers_) more = (w.is_serving() && w.serve(t)) || more;
-    more = (more && !alone) || end_deadlock(t);
-  }
-  for (auto& w : workers_) {
-    if (!w.is_serving()) continue;
-    if (w.is_complete(t))
+  for (bool replayed = true; replayed;) {
+    bool const alone = serving() <= 1;
+    for (bool more = true; more;) {
+      more = false;
+      for (auto& w : workers_) more = (w.is_serving() && w.serve(t)) || more;
+      more = (more && !alone) || end_deadlock(t);
+    }
+    replayed = false;
+    for (auto& w : workers_) {
+      if (!w.is_serving() || !w.is_complete(t)) continue;
       end(w, t);
-    else
-      w.wake_for_work(t);
+      replayed = !alone && t.spec.pages_stay_for_replay();
+    }
   }
+  for (auto& w : workers_)
+    if (w.is_serving()) w.wake_for_work(t);
 }
 
 void BatchClient::record_work(BatchWorker const& ended, DriverTurn const& t) {

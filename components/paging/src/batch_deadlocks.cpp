@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlock of workers that wait for each other's frames.
+// Deadlocks of workers that wait for each other's replays, or for each other's frames.
 //
+// - A page that waits for a replay of another GPU waits for all pages of that GPU's batch. If workers wait
+// for
+//   each other's replays in a circle, the one of the lowest-numbered GPU does not wait.
 // - A worker is stuck if its next page needs a frame, no operation in flight for its GPU can free one, and
 //   all pages on its GPU are in flight.
 // - Pages of its batch that need no frame, because a copy becomes the page, then overtake that page.
@@ -39,6 +42,40 @@ bool awaits_others(BatchWorker const& worker, Workers const& stuck, DriverTurn& 
 }
 
 }  // namespace
+
+bool BatchClient::has_to_replay(std::uint64_t gpu, std::uint64_t page, DriverTurn const& t) const {
+  return of_gpu_[gpu].stays.until(page) == Time::max() &&
+         t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(gpu)));
+}
+
+bool BatchClient::waits_for(std::uint64_t gpu, BatchWorker const& other, DriverTurn const& t) const {
+  if (gpu < other.gpu()) return false;
+  std::vector<std::uint64_t> reached{gpu};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    auto const& worker = worker_of(reached[i]);
+    bool const is_serving = worker.is_serving() && worker.gpu() == reached[i];
+    auto const* page = is_serving ? worker.incoming().to_begin() : nullptr;
+    if (page == nullptr || page->waits_for_replay == 0) continue;
+    for (std::uint64_t g = 0; g < of_gpu_.size(); ++g) {
+      if (g == reached[i] || g < other.gpu() || !has_to_replay(g, page->page, t)) continue;
+      if (g == other.gpu()) return true;
+      if (std::ranges::find(reached, g) == reached.end()) reached.push_back(g);
+    }
+  }
+  return false;
+}
+
+Time BatchClient::stays_until(BatchWorker const& worker, std::uint64_t page, DriverTurn const& t) const {
+  Time latest{};
+  for (std::uint64_t g = 0; g < of_gpu_.size(); ++g) {
+    if (g == worker.gpu()) continue;
+    auto const until = of_gpu_[g].stays.until(page);
+    if (until == Time{} || !t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(g))))
+      continue;
+    if (until != Time::max() || !waits_for(g, worker, t)) latest = std::max(latest, until);
+  }
+  return latest;
+}
 
 std::vector<BatchWorker*> BatchClient::stuck(DriverTurn const& t) {
   Workers stuck;

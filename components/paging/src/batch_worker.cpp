@@ -3,6 +3,7 @@
 #include "farfault/paging/batch_worker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "farfault/paging/block_locks.hpp"
 #include "farfault/paging/paging_driver_state.hpp"
@@ -40,6 +41,7 @@ void BatchWorker::order_replay(FaultReplay::Point point, DriverTurn& t) {
   if (point != FaultReplay::Point::block_mapped) pending = 0;
   bool const flushes = orders == FaultReplay::Action::flush_and_replay;
   order({0, 0, flushes ? FaultOrderKind::flush_replay : FaultOrderKind::replay, 0}, t);
+  if (t.spec.pages_stay_for_replay()) t.s.batch.of_gpu(gpu_).stays.replayed(t.now + t.spec.batch.least_stay);
 }
 
 void BatchWorker::take(std::uint64_t gpu, Duration after, DriverTurn& t) {
@@ -70,8 +72,8 @@ void BatchWorker::read_buffer(DriverTurn& t) {
 bool BatchWorker::serve(DriverTurn& t) {
   bool served = false;
   for (bool more = true; more; served = served || more) {
-    begin_pages(t);
-    more = admit_pages(t);
+    more = begin_pages(t);
+    more = admit_pages(t) || more;
     more = t.s.evictions.evict(*this, t) || more;
     more = t.s.evictions.drop_prefetched(*this, t) || more;
   }
@@ -90,35 +92,53 @@ void BatchWorker::wake_for_work(DriverTurn& t) {
   t.out.wake_batch(next);
 }
 
-void BatchWorker::begin_pages(DriverTurn& t) {
+PageAction BatchWorker::decide(IncomingPage const& page, std::optional<PageTranslation> const& home,
+                               DriverTurn& t) const {
+  if (!home) return PageAction::move_here;
+  auto& memory = t.s.memory;
+  auto const access = page.writes != 0 ? Access::write : Access::read;
+  if (page.waits_for_replay == 0)
+    return memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote, page.faulted == 0);
+  return memory.allows(page.page, access, device(t.spec), *home) ? PageAction::stay : PageAction::move_here;
+}
+
+bool BatchWorker::begin_pages(DriverTurn& t) {
   auto& s = t.s;
   auto const kept = s.evictions.pages_of_unit();
   while (auto* const next = pages_.to_begin()) {
-    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return;
+    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return false;
     auto& page = *next;
-    auto const number = pages_.begin_next();
     auto const home = s.memory.home(page.page);
-    auto const access = page.writes != 0 ? Access::write : Access::read;
-    auto const action =
-        home ? s.memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote, page.faulted == 0)
-             : PageAction::move_here;
+    auto const action = decide(page, home, t);
     bool const is_here = s.memory.is_on(page.page, device(t.spec));  // it may have been evicted since
     bool const is_remote =
         t.spec.gpus_end_walks && page.faulted != 0 && home && action == PageAction::stay && !is_here;
     if (!is_remote && is_skipped(page, home, action, t)) {
+      pages_.begin_next();
       pages_.set_local(page, false);
       bool const answers = home && (is_here || !t.spec.gpus_end_walks);
       if (answers && t.facts.replay.by_page) answer(fault_of(page, t), page.size, t);
       page_mapped(page, t);
       continue;
     }
+    auto const transition =
+        is_remote ? Transition::map_remotely : transition_to(goal_of(action), s.memory.state_of(page.page));
+    bool const moves = takes(transition, PageStep::invalidate);
+    if (moves && is_throttled(page.page, t)) {
+      pages_.begin_next();
+      pages_.set_local(page, false);
+      t.s.batch.thrashing().throttle();
+      page_mapped(page, t);
+      continue;
+    }
+    auto const stay_ends = moves ? stays_until(page.page, t) : Time{};
+    if (stay_ends == Time::max()) return std::exchange(page.waits_for_replay, std::uint8_t{1}) == 0;
     pages_.set_local(page, is_here || is_remote);
     PageInFlight p;
     p.request = fault_of(page, t);
-    p.transition =
-        is_remote ? Transition::map_remotely : transition_to(goal_of(action), s.memory.state_of(page.page));
+    p.transition = transition;
     p.client = PagingClient::batch;
-    p.tag = number;
+    p.tag = pages_.begin_next();
     p.size = page.size;
     p.consents = 1;
     p.answers = t.facts.replay.by_page ? 1 : 0;
@@ -128,10 +148,9 @@ void BatchWorker::begin_pages(DriverTurn& t) {
     else
       p.fetches = t.spec.first_touch_copy && s.memory.host_wrote(page.page) ? 1 : 0;
     page.stage = IncomingPage::Stage::unmapping;
-    auto const stays =
-        takes(p.transition, PageStep::invalidate) ? remaining_residency(page.page, t) : Duration::zero();
-    t.begin(p, stays);
+    t.begin(p, std::max(Duration::zero(), stay_ends - t.now));
   }
+  return false;
 }
 
 std::uint64_t BatchWorker::needed_frames(DriverTurn const& t) const {
@@ -146,12 +165,17 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
   return action == PageAction::stay || left_cpu;
 }
 
+bool BatchWorker::is_throttled(std::uint64_t page, DriverTurn const& t) const {
+  if (!t.spec.pages_stay_for_replay()) return false;
+  auto const gpu = t.s.batch.thrashing().stays_on(page, t.now, t.spec.batch.thrashing());
+  return gpu && *gpu != gpu_ && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));
+}
+
 // A batch of another GPU may begin just after accesses to the page have been replayed.
-Duration BatchWorker::remaining_residency(std::uint64_t page, DriverTurn const& t) const {
-  if (t.facts.replay.by_page) return Duration::zero();
-  auto const arrived = t.s.evictions.latest_arrival(page, gpu_, t);
-  if (arrived == Time{}) return Duration::zero();
-  return std::max(Duration::zero(), arrived + t.spec.batch.least_stay - t.now);
+Time BatchWorker::stays_until(std::uint64_t page, DriverTurn const& t) const {
+  if (t.spec.pages_stay_for_replay()) return t.s.batch.stays_until(*this, page, t);
+  auto const arrived = t.facts.replay.by_page ? Time{} : t.s.evictions.latest_arrival(page, gpu_, t);
+  return arrived == Time{} ? Time{} : arrived + t.spec.batch.least_stay;
 }
 
 bool BatchWorker::lacks_frame(DriverTurn const& t) const {
@@ -222,6 +246,11 @@ void BatchWorker::changed(PageInFlight const& page, DriverTurn& t) {
 void BatchWorker::ended(PageInFlight const& done, DriverTurn& t) {
   auto& page = pages_[done.tag];
   pages_.arrived(page);
+  if (page.faulted != 0 && t.spec.pages_stay_for_replay()) {
+    t.s.batch.of_gpu(gpu_).stays.arrived(page.page);
+    if (takes(done.transition, PageStep::invalidate))
+      t.s.batch.thrashing().moved(page.page, gpu_, t.now, t.spec.batch.thrashing());
+  }
   page_mapped(page, t);
 }
 

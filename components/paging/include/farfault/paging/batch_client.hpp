@@ -5,7 +5,8 @@
 //   starts `batch.interrupt_time` later and reads up to `batch.faults` entries (batch_worker.hpp).
 // - `batch.workers` batches are served side by side, each by one worker. GPUs get the lowest-numbered idle
 //   worker in order of their interrupts. A GPU has one worker at a time, and a VA block, too
-//   (block_locks.hpp). A page in flight for another worker is waited for.
+//   (block_locks.hpp). A page in flight for another worker is waited for, and a page that a batch of
+//   another GPU has brought, until accesses to it are replayed (replay_stays.hpp).
 // - After a batch, the buffers of GPUs that have interrupted are read, then this GPU's again; this GPU's
 //   first if its accesses are replayed when its buffer is empty. A buffer that is found empty interrupts at
 //   its next entry.
@@ -21,6 +22,8 @@
 #include "farfault/paging/batch_worker.hpp"
 #include "farfault/paging/page_records.hpp"
 #include "farfault/paging/prefetcher.hpp"
+#include "farfault/paging/replay_stays.hpp"
+#include "farfault/paging/thrashing.hpp"
 #include "farfault/parts/ring.hpp"
 
 namespace farfault {
@@ -28,9 +31,10 @@ namespace farfault {
 // State of a GPU between its batches.
 struct BatchesOfGpu {
   PageRecords<std::uint64_t> served_blocks;  // by block's first page: 1 if a page has arrived
+  ReplayStays stays;  // only if several batches are served side by side and a replay ends them
   std::uint64_t replay_pending = 0;
   std::uint64_t worker = 0;  // that reads its buffer or serves its batch
-  auto members() { return std::tie(served_blocks, replay_pending, worker); }
+  auto members() { return std::tie(served_blocks, stays, replay_pending, worker); }
 };
 
 class BatchClient {
@@ -55,6 +59,11 @@ class BatchClient {
   }
   std::vector<BatchWorker> const& workers() const { return workers_; }
   BatchesOfGpu& of_gpu(std::uint64_t gpu) { return of_gpu_[gpu]; }
+  ThrashingPages& thrashing() { return thrashing_; }
+  ThrashingPages const& thrashing() const { return thrashing_; }
+  // End of the stays of the page on the other GPUs that have it. max: one of them has accesses to it to
+  // replay, and its worker does not, in turn, wait for this one; see batch_deadlocks.cpp.
+  Time stays_until(BatchWorker const& worker, std::uint64_t page, DriverTurn const& t) const;
   Prefetcher& prefetcher() { return *prefetch_; }
 
   bool is_serving() const { return serving() != 0; }
@@ -63,7 +72,7 @@ class BatchClient {
   // For the deadlock report; empty if all workers are idle.
   std::string waiting_for(PagingDriverSpec const& spec, PagingDriverState const& s) const;
 
-  auto members() { return std::tie(interrupts_, prefetch_, workers_, of_gpu_, done_); }
+  auto members() { return std::tie(interrupts_, prefetch_, workers_, of_gpu_, thrashing_, done_); }
 
  private:
   std::size_t serving() const;
@@ -74,6 +83,10 @@ class BatchClient {
   // Records the work of a batch that ends, as far as the plan of a batch whose buffer is being read may
   // overlap it.
   void record_work(BatchWorker const& ended, DriverTurn const& t);
+  // The GPU's worker waits for a replay of the other worker's GPU, directly or through workers of
+  // higher-numbered GPUs than this.
+  bool waits_for(std::uint64_t gpu, BatchWorker const& other, DriverTurn const& t) const;
+  bool has_to_replay(std::uint64_t gpu, std::uint64_t page, DriverTurn const& t) const;
   // Workers that wait for a frame, while all pages on their GPUs are in flight.
   std::vector<BatchWorker*> stuck(DriverTurn const& t);
   // True: such a worker goes on, or one has given pages back.
@@ -83,6 +96,7 @@ class BatchClient {
   Policy<Prefetcher> prefetch_;
   std::vector<BatchWorker> workers_;
   std::vector<BatchesOfGpu> of_gpu_;
+  ThrashingPages thrashing_;         // only if several batches are served side by side and a replay ends them
   std::vector<IncomingBlock> done_;  // in order of the ends of their batches
 };
 

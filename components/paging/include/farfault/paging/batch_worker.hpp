@@ -118,12 +118,18 @@ class BatchWorker {
   bool may_bring(std::uint64_t page, Access access, DriverTurn const& t) const;
   // The same for a page without a fault: it must be in CPU memory or in a buffer.
   bool may_prefetch(std::uint64_t page, DriverTurn const& t) const;
-  // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve.
-  void begin_pages(DriverTurn& t);
+  // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve. True:
+  // the next page now waits for a replay of another GPU.
+  bool begin_pages(DriverTurn& t);
+  PageAction decide(IncomingPage const& page, std::optional<PageTranslation> const& home,
+                    DriverTurn& t) const;
   // A program or another worker was faster, or the page is accessed where it is.
   bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
                   DriverTurn const& t) const;
-  Duration remaining_residency(std::uint64_t page, DriverTurn const& t) const;
+  // The page thrashes and stays on another GPU for now.
+  bool is_throttled(std::uint64_t page, DriverTurn const& t) const;
+  // End of the page's minimum time on other GPUs.
+  Time stays_until(std::uint64_t page, DriverTurn const& t) const;
   // True if a page has received a frame or needs none.
   bool admit_pages(DriverTurn& t);
   void admit(IncomingPage& page, DriverTurn& t);

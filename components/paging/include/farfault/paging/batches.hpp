@@ -13,6 +13,7 @@
 #include "farfault/paging/eviction_schedule.hpp"
 #include "farfault/paging/fault_replay.hpp"
 #include "farfault/paging/prefetcher.hpp"
+#include "farfault/paging/thrashing.hpp"
 #include "farfault/protocols/facts.hpp"
 
 namespace farfault {
@@ -38,6 +39,9 @@ struct BatchParams {
   Duration prefetched_page_time = 100ns;
   Duration first_touch_time = 20us;
   Duration least_stay = 10us;
+  std::uint32_t thrashing_moves = 3;
+  Duration thrashing_lapse = 500us;
+  Duration thrashing_stay = 500us;
   PolicyChoice<Prefetcher> prefetch{"tree"};
   PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
@@ -75,9 +79,28 @@ struct BatchParams {
                "mapping). 0: none",
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     t.duration("least_stay", least_stay, {0ns, 1s},
-               "Minimum time on a GPU before a batch of another GPU may take the page. 0: none",
+               "Minimum time on a GPU before a batch of another GPU may take the page, from its arrival or, "
+               "with several workers, from the replay of the accesses that it was brought for. 0: none, "
+               "with one worker only",
                "assumed: longer than a replayed access, shorter than a batch")
         .only_when(sibling("replay").is_not("page"));
+    {
+      auto const if_batches_overlap = t.only_when(sibling("workers").is_not("1"));
+      auto const if_replayed_later = t.only_when(sibling("replay").is_not("page"));
+      t.count("thrashing_moves", thrashing_moves, {0, 1'000'000},
+              "Moves of a page to another GPU, each within thrashing_lapse after the one before, after which "
+              "it thrashes. 0: none does",
+              "NVIDIA's driver (uvm_perf_thrashing.c): 3");
+      auto const if_detected = t.only_when(sibling("thrashing_moves").is_above(0));
+      t.duration("thrashing_lapse", thrashing_lapse, {1ns, 1s},
+                 "Longest time between moves of a page that thrashes",
+                 "NVIDIA's driver (uvm_perf_thrashing.c): 500 us");
+      t.duration(
+          "thrashing_stay", thrashing_stay, {1ns, 1s},
+          "Time from its arrival for which a page that thrashes stays on its GPU: faults of other GPUs "
+          "leave it there and are raised again",
+          "NVIDIA's driver (uvm_perf_thrashing.c): 500 us");
+    }
     prefetch.describe(t, "prefetch", "Prefetcher within a VA block (2 MiB)",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "Eviction policy of a full GPU",
@@ -102,6 +125,7 @@ struct BatchParams {
         .only_when(facts::kAdaptiveBlocks);
   }
   bool in_batches() const { return replay.facts().in_batches; }
+  ThrashingPages::Limits thrashing() const { return {thrashing_moves, thrashing_lapse, thrashing_stay}; }
   // Workers of a driver of `gpus` GPUs. None: invalid, too few or too many.
   std::optional<std::uint32_t> workers_of(std::uint32_t gpus) const;
 };

@@ -155,6 +155,8 @@ struct PagingDriverSpec {
   bool relocates() const { return max_moved != 0 || moves_to_coalesce; }
   // Several workers serve batches.
   bool serves_side_by_side() const { return in_batches && batch_workers > 1; }
+  // Until accesses to them are replayed (replay_stays.hpp). With replay by page, they have the new frame.
+  bool pages_stay_for_replay() const { return serves_side_by_side() && !batch.replay.facts().by_page; }
   bool names_applications() const { return applications.size() > 1; }
 };
 

@@ -26,7 +26,9 @@ struct IncomingPage {
   std::uint8_t writes = 0;    // one of its faults is a write
   std::uint8_t is_local = 0;  // set by IncomingPages::set_local()
   std::uint8_t size = 0;
-  std::uint8_t unused[6] = {};
+  std::uint8_t waits_for_replay =
+      0;  // planned: on another GPU, and moves when this GPU's accesses are replayed
+  std::uint8_t unused[5] = {};
 };
 
 // A VA block of the batch. Its work is planned by lock_blocks().
@@ -70,6 +72,7 @@ class IncomingPages {
 
   // Progress. The next page to be begun or passed; null: none.
   IncomingPage* to_begin() { return begun_ < pages_.size() ? &pages_[begun_] : nullptr; }
+  IncomingPage const* to_begin() const { return begun_ < pages_.size() ? &pages_[begun_] : nullptr; }
   std::uint32_t begin_next() { return static_cast<std::uint32_t>(begun_++); }
   IncomingPage* to_pass() { return passed_ < begun_ ? &pages_[passed_] : nullptr; }
   IncomingPage const* to_pass() const { return passed_ < begun_ ? &pages_[passed_] : nullptr; }

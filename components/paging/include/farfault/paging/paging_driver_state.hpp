@@ -142,6 +142,10 @@ struct PagingDriverState {
             "completed batches",
             StatKind::counter, [](S s) { return s.work.lock_wait_ps(); }}
             .only_when<&PagingDriverSpec::serves_side_by_side>(),
+        Stat<PagingDriverState>{"throttled_pages", "count",
+                                "Faulted pages that batches left on another GPU because they thrash",
+                                StatKind::counter, [](S s) { return s.batch.thrashing().throttled(); }}
+            .only_when<&PagingDriverSpec::pages_stay_for_replay>(),
         Stat<PagingDriverState>{"counter_notifications", "count", "Access-counter notifications served",
                                 StatKind::counter, [](S s) { return s.counters.counts().notifications; }}
             .only_when<&PagingDriverSpec::counts_accesses>(),

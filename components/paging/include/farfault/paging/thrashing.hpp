@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages that batches of several GPUs take from each other again and again.
+//
+// - A page thrashes after `threshold` moves to another GPU, each at most `lapse` after the move before. It
+// then
+//   stays on its GPU for `stay` after its arrival. Faults of other GPUs leave it there, and their accesses,
+//   issued again, fault again.
+// - It thrashes no more after a move that is later than `lapse`.
+// - Source: NVIDIA's open driver (uvm_perf_thrashing.c), which throttles all processors except one likewise.
+// - Not modelled: the pinning of pages that thrash, after several stays or if links are fast; prefetchers
+// that
+//   leave out such pages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+#include "farfault/paging/page_records.hpp"
+
+namespace farfault {
+
+class ThrashingPages {
+ public:
+  struct Limits {
+    std::uint32_t threshold = 0;  // 0: no page thrashes
+    Duration lapse{};
+    Duration stay{};
+  };
+  ThrashingPages() = default;
+  ThrashingPages(unsigned page_bits, std::uint32_t spaces) : pages_(page_bits, spaces) {}
+
+  // The page has moved to this GPU, by the driver's own number, for a fault.
+  void moved(std::uint64_t page, std::uint64_t gpu, Time now, Limits const& limits) {
+    if (limits.threshold == 0) return;
+    auto& p = pages_.of(page);
+    if (p.moved != Time{} && p.gpu != gpu) {
+      if (now - p.moved <= limits.lapse)
+        ++p.events;
+      else if (p.events >= limits.threshold)
+        p.events = 0;
+    }
+    p.moved = now;
+    p.gpu = static_cast<std::uint32_t>(gpu);
+  }
+  // GPU on which the page stays now.
+  std::optional<std::uint64_t> stays_on(std::uint64_t page, Time now, Limits const& limits) const {
+    auto const* p = limits.threshold != 0 ? pages_.find(page) : nullptr;
+    if (p == nullptr || p->events < limits.threshold || now >= p->moved + limits.stay) return std::nullopt;
+    return p->gpu;
+  }
+
+  // A fault leaves the page where it is.
+  void throttle() { ++throttled_; }
+  std::uint64_t throttled() const { return throttled_; }
+
+  auto members() { return std::tie(pages_, throttled_); }
+
+ private:
+  struct Page {
+    Time moved{};
+    std::uint32_t gpu = 0;
+    std::uint32_t events = 0;
+  };
+
+  PageRecords<Page> pages_;
+  std::uint64_t throttled_ = 0;
+};
+
+}  // namespace farfault
