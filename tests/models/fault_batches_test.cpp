@@ -106,7 +106,7 @@ TEST_CASE("batches: without migration, an access to a page being evicted is a fa
     std::string gpus;
     std::uint64_t evicted, faults;
   };
-  for (auto const& expected : {Counts{"1", 9, 118}, {"2", 12, 220}}) {
+  for (auto const& expected : {Counts{"1", 9, 118}, {"2", 12, 207}}) {
     CAPTURE(expected.gpus);
     ModelRun run(
         "machine.topology = \"generic\"\nmemory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n"

@@ -197,7 +197,7 @@ RULES = [
     (r"driver\.allocation_latency", COPIES | {"workload.allocates": "true"}, []),
     (r"driver\.batch\.lifetimes", SWAPPED | {"gpu.sm.thread_blocks": "thread_oversubscription", "workload.transpose.height": "1024",
                                              "gpu.sm.thread_oversubscription.threshold": "1"}, []),
-    (r"driver\.batch\.workers", TWO_BATCHES, ["2", "one_per_gpu"]),
+    (r"driver\.batch\.workers", TWO_BATCHES, ["1"]),
     (r"driver\.batch\.least_stay", TWO_BATCHES, ["100 us"]),
     (r"driver\.batch\.thrashing_.*", TWO_BATCHES, []),
     (r"driver\.batch\.tree\.threshold", TWO_BATCHES | {"workload.random_access.size": "4 MiB", "workload.random_access.threads": "256"}, ["100"]),

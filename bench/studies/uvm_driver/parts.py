@@ -25,7 +25,7 @@ ASSUMED = SOFTWARE + [
 ]
 # Assumed, but without effect in this study's runs: one GPU, faults in batches, no thread-block policy that adapts, no access counters.
 UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay", "driver.batch.lifetimes",
-          "driver.batch.workers", "driver.counters.interrupt_time"]
+          "driver.counters.interrupt_time"]
 # Values with a source, varied: effect of a mechanism, or a possible difference between the model and a driver.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),

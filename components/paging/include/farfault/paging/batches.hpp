@@ -30,7 +30,7 @@ struct BatchParams {
   static constexpr std::string_view kOnePerGpu = "one_per_gpu";
 
   PolicyChoice<FaultReplay> replay{"each_fault"};
-  std::string workers = "1";
+  std::string workers{kOnePerGpu};
   std::uint32_t faults = 256;
   Duration interrupt_time = 0ns;
   Duration time = 10us;
@@ -56,8 +56,7 @@ struct BatchParams {
         "workers", workers,
         "Batches of different GPUs that the driver serves side by side: from 1 to the number of GPUs of the "
         "driver, or \"one_per_gpu\"",
-        "assumed: one batch at a time; NVIDIA's driver (uvm_gpu_isr.c): a bottom-half queue per GPU, "
-        "one_per_gpu");
+        "NVIDIA's driver (uvm_gpu_isr.c): a bottom-half queue per GPU, one_per_gpu");
     t.count("faults", faults, {1, 65536}, "Maximum fault-buffer entries per batch",
             "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
     t.duration("interrupt_time", interrupt_time, {0ns, 1s},
