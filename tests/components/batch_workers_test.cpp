@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "policies.hpp"
 #include "story_bench.hpp"
 
 namespace batch_workers_test {
@@ -191,8 +192,8 @@ TEST_CASE("workers: a page stays until accesses to it are replayed, and for the 
   // GPU 0 maps page 7 after the first block, and page 520 after the second one. The buffer is found empty two
   // links later.
   constexpr auto kMapped = 100'000 + kWorkBegins + 50'000 + kCopy + kUnmap;
-  for (auto const stay : {10us, 30us}) {
-    auto const moves = kMapped + std::chrono::nanoseconds(stay).count() + kUnmap;
+  for (Duration const stay : {Duration(1ns), Duration(10us), Duration(30us)}) {
+    auto const moves = kMapped + picoseconds(stay) / 1000 + kUnmap;
     CHECK(first_transfer("block", stay) == moves);
     CHECK(first_transfer("batch", stay) == moves + 50'000);
     CHECK(first_transfer("batch_flush", stay) == moves + 50'000);
@@ -202,7 +203,43 @@ TEST_CASE("workers: a page stays until accesses to it are replayed, and for the 
   CHECK(first_transfer("page", 30us) == first_transfer("page", Duration::zero()));
 }
 
-TEST_CASE("workers: a write that waits for a replay is decided once, and reads do not wait") {
+TEST_CASE("workers: a prefetched page does not stay") {
+  auto spec = with_workers(2, with_next_block(machine(2, 8)));
+  spec.batch.replay.choose("batch");
+  spec.batch.prefetch.choose("sequential");
+  spec.batch.block_time = 50us;
+  // GPU 0 prefetches page 9. GPU 1 takes it as soon as it is mapped there.
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}, {520, kWrite}}}, {Time{101us}, 1, {{9, kWrite}}}});
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1});
+  CHECK(whole_ns(b.row(1).first_transfer) == 100'000 + kWorkBegins + 50'000 + kCopy + 2 * kUnmap);
+  CHECK(b.home(9) == 1);
+}
+
+TEST_CASE("workers: a page that its GPU has evicted does not stay") {
+  auto spec = with_workers(2, with_next_block(machine(2, 1)));
+  spec.batch.replay.choose("batch");
+  spec.batch.block_time = 50us;
+  // GPU 0 evicts page 7 for page 520 of the same batch.
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}, {520, kWrite}}}, {Time{101us}, 1, {{7, kWrite}}}});
+  CHECK(b.row(0).gpu == 0);
+  CHECK(b.row(0).evicted_pages == 1);
+  CHECK(b.row(1).first_transfer < b.row(0).ended);
+  CHECK(b.home(7) == 1);
+}
+
+TEST_CASE("workers: a read that waits for a replay makes a copy after it") {
+  auto spec = with_workers(2, with_next_block(with_copies(machine(2, 4))));
+  spec.batch.replay.choose("batch");
+  spec.batch.block_time = 50us;
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}, {520, kWrite}}}, {Time{101us}, 1, {{7}}}});
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1});
+  CHECK(b.row(1).first_transfer > b.row(0).ended + spec.batch.least_stay);
+  CHECK(b.home(7) == 0);
+  CHECK(b.has_copy(7, 1));
+}
+
+TEST_CASE(
+    "workers: a write that waits for a replay is decided once; a read of a page with copies does not wait") {
   auto const rows = [](Access access, std::uint64_t writes) {
     auto spec = with_workers(2, with_next_block(with_copies(machine(2, 4))));
     spec.decides_alone = true;
@@ -233,6 +270,51 @@ TEST_CASE("workers: of two GPUs that wait for each other's replays, the lower-nu
   CHECK(b.home(7) == 0);
   CHECK(b.home(520) == 1);
   CHECK(b.row(2).ended < b.row(3).first_transfer);
+}
+
+TEST_CASE(
+    "workers: of three GPUs that wait for each other's replays in a circle, only the first does not wait") {
+  auto spec = with_workers(3, machine(3, 4));
+  spec.batch.replay.choose("once");
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
+                       {Time{100us}, 1, {{8, kWrite}}},
+                       {Time{100us}, 2, {{9, kWrite}}},
+                       {Time{120us}, 0, {{8, kWrite}}},
+                       {Time{120us}, 1, {{9, kWrite}}},
+                       {Time{120us}, 2, {{7, kWrite}}}});
+  CHECK(gpus(b) == std::vector<std::uint64_t>{0, 1, 2, 0, 2, 1});
+  CHECK(b.home(8) == 0);
+  CHECK(b.home(7) == 2);
+  CHECK(b.home(9) == 1);
+  CHECK(b.row(3).ended < b.row(4).first_transfer);
+  CHECK(b.row(4).ended < b.row(5).first_transfer);
+}
+
+TEST_CASE("workers: a page that thrashes and has been evicted goes to the next GPU that wants it") {
+  auto spec = with_workers(2, machine(2, 1));
+  spec.batch.replay.choose("batch");
+  spec.batch.thrashing_moves = 2;
+  // Page 7 thrashes on GPU 0, which evicts it for page 8.
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
+                       {Time{300us}, 1, {{7, kWrite}}},
+                       {Time{500us}, 0, {{7, kWrite}}},
+                       {Time{700us}, 0, {{8, kWrite}}},
+                       {Time{900us}, 1, {{7, kWrite}}}});
+  CHECK(b.row(3).evicted_pages == 1);
+  CHECK(b.state().batch.thrashing().throttled() == 0);
+  CHECK(b.home(7) == 1);
+}
+
+TEST_CASE("workers: pages that are copied do not thrash") {
+  auto spec = with_workers(2, with_copies(machine(2, 2)));
+  spec.batch.replay.choose("batch");
+  spec.batch.thrashing_moves = 1;
+  std::vector<Faults> story;
+  for (int i = 0; i < 6; ++i)
+    story.push_back({Time{(100 + 100 * i) * 1us}, static_cast<std::uint16_t>(i % 2), {{7, kWrite}}});
+  Story const b(spec, story);
+  CHECK(b.home(7) == 1);
+  CHECK(b.state().batch.thrashing().throttled() == 0);
 }
 
 TEST_CASE("workers: a page that thrashes stays on its GPU, and batches of other GPUs leave it there") {

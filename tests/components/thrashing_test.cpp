@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "farfault/paging/replay_stays.hpp"
 
 namespace thrashing_test {
@@ -41,6 +43,12 @@ TEST_CASE("thrashing: moves that are further apart than the lapse do not count, 
   CHECK_FALSE(after_moves({1us, 2us, 3us, 4us, 505us, 506us, 507us}).stays_on(kPage, Time{507us}, kLimits));
   CHECK(after_moves({1us, 2us, 3us, 4us, 505us, 506us, 507us, 508us}).stays_on(kPage, Time{508us}, kLimits) ==
         1);
+}
+
+TEST_CASE("thrashing: a late return to the same GPU ends it") {
+  auto pages = after_moves({1us, 2us, 3us, 4us});
+  pages.moved(kPage, 1, Time{10ms}, kLimits);
+  CHECK_FALSE(pages.stays_on(kPage, Time{10ms}, kLimits));
 }
 
 TEST_CASE("thrashing: returns to the same GPU do not count") {

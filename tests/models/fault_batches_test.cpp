@@ -191,6 +191,23 @@ TEST_CASE(
       UserError);
 }
 
+TEST_CASE("batches: pages that may be taken before an access finds them are refused") {
+  auto const of = [](std::string const& gpus, std::string const& more,
+                     std::string const& policy = "migrate") {
+    auto text = model("driver.batch.replay = \"batch\"\ndriver.batch.least_stay = \"0ns\"\n" + more, "0.5",
+                      "memory.placement = \"cpu\"\nmemory.remote_touch = \"" + policy + "\"\n");
+    return text.replace(text.find("gpus = 1"), 8, "gpus = " + gpus);
+  };
+  CHECK_THROWS_WITH_AS(
+      ModelRun(of("2", "")),
+      "driver.batch.least_stay = 0 with several driver.batch.workers: GPUs could take a page from each other "
+      "before an access finds it, forever; use a time longer than an access, or driver.batch.workers = 1",
+      UserError);
+  CHECK_NOTHROW(ModelRun(of("1", "")));
+  CHECK_NOTHROW(ModelRun(of("2", "driver.batch.workers = 1\n")));
+  CHECK_NOTHROW(ModelRun(of("2", "", "remote_access")));  // no page moves between GPUs
+}
+
 TEST_CASE("batches: a driver has at most one worker per GPU") {
   auto const of = [](std::string const& workers, std::uint32_t gpus) {
     auto text = model("driver.batch.replay = \"page\"\ndriver.batch.workers = " + workers + "\n");

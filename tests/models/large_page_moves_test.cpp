@@ -32,8 +32,7 @@ std::string const kLarge = "memory.page_sizes = \"large_only\"\n";
 std::string const kMixed = "memory.large_pages = \"input\"\n";
 std::string const kBatches =
     "memory.placement = \"cpu\"\nmemory.fault_path = \"gpu\"\ndriver.batch.time = \"2us\"\n"
-    "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n"
-    "driver.batch.least_stay = \"500us\"\n";  // longer than the copies of a batch
+    "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n";
 
 struct WorkDone {
   std::uint64_t transactions = 0, stores = 0, loads = 0, blocks = 0;

@@ -316,9 +316,10 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.batch = config_.batch;
   driver.batch_workers = batch_workers(instance);
   if (driver.pages_stay_for_replay() && config_.batch.least_stay == Duration::zero())
-    throw UserError("driver.batch.least_stay = 0 with several driver.batch.workers: GPUs could take a page from "
-                    "each other before an access finds it, forever; use a time longer than an access, or "
-                    "driver.batch.workers = 1");
+    throw UserError(
+        "driver.batch.least_stay = 0 with several driver.batch.workers: GPUs could take a page from "
+        "each other before an access finds it, forever; use a time longer than an access, or "
+        "driver.batch.workers = 1");
   driver.reports_lifetimes = config_.has_periods();
   driver.reports_uses = config_.page_uses().enabled;
   auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);

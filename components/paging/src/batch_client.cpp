@@ -12,8 +12,7 @@ BatchClient::BatchClient(PagingDriverSpec const& spec)
     : interrupts_(spec.devices.gpus() + 1),
       prefetch_(spec.batch.prefetch.make({spec.page_bits})),
       workers_(spec.batch_workers),
-      thrashing_(spec.pages_stay_for_replay() ? ThrashingPages(spec.page_bits, spec.spaces)
-                                              : ThrashingPages()) {
+      thrashing_(spec.detects_thrashing() ? ThrashingPages(spec.page_bits, spec.spaces) : ThrashingPages()) {
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
     of_gpu_.push_back(
         {.served_blocks = PageRecords<std::uint64_t>(spec.page_bits, spec.spaces),

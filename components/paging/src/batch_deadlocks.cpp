@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deadlocks of workers that wait for each other's replays, or for each other's frames.
 //
-// - A page that waits for a replay of another GPU waits for all pages of that GPU's batch. If workers wait
-// for
-//   each other's replays in a circle, the one of the lowest-numbered GPU does not wait.
+// - A page that waits for a replay of another GPU waits for pages of that GPU's batches. If workers wait for
+//   each other's replays in a circle, the worker of the lowest-numbered GPU does not wait.
 // - A worker is stuck if its next page needs a frame, no operation in flight for its GPU can free one, and
 //   all pages on its GPU are in flight.
 // - Pages of its batch that need no frame, because a copy becomes the page, then overtake that page.
@@ -15,6 +14,7 @@
 //   is in transfer (check_eviction_capacity() in topologies). Pages in flight for another worker: a page that
 //   is begun waits for no page that is not.
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <vector>
 
@@ -50,7 +50,7 @@ bool BatchClient::has_to_replay(std::uint64_t gpu, std::uint64_t page, DriverTur
 
 bool BatchClient::waits_for(std::uint64_t gpu, BatchWorker const& other, DriverTurn const& t) const {
   if (gpu < other.gpu()) return false;
-  std::vector<std::uint64_t> reached{gpu};
+  boost::container::small_vector<std::uint64_t, 16> reached{gpu};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     auto const& worker = worker_of(reached[i]);
     bool const is_serving = worker.is_serving() && worker.gpu() == reached[i];

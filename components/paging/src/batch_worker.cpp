@@ -99,14 +99,15 @@ PageAction BatchWorker::decide(IncomingPage const& page, std::optional<PageTrans
   auto const access = page.writes != 0 ? Access::write : Access::read;
   if (page.waits_for_replay == 0)
     return memory.decide(page.page, *home, device(t.spec), access, FaultKind::remote, page.faulted == 0);
-  return memory.allows(page.page, access, device(t.spec), *home) ? PageAction::stay : PageAction::move_here;
+  return memory.allows(page.page, access, device(t.spec), *home) ? PageAction::stay : page.decided;
 }
 
 bool BatchWorker::begin_pages(DriverTurn& t) {
   auto& s = t.s;
+  bool passed = false;
   auto const kept = s.evictions.pages_of_unit();
   while (auto* const next = pages_.to_begin()) {
-    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return false;
+    if (s.transitions.free() <= kept || s.transitions.is_in_flight(next->page)) return passed;
     auto& page = *next;
     auto const home = s.memory.home(page.page);
     auto const action = decide(page, home, t);
@@ -119,6 +120,7 @@ bool BatchWorker::begin_pages(DriverTurn& t) {
       bool const answers = home && (is_here || !t.spec.gpus_end_walks);
       if (answers && t.facts.replay.by_page) answer(fault_of(page, t), page.size, t);
       page_mapped(page, t);
+      passed = t.spec.pages_stay_for_replay();
       continue;
     }
     auto const transition =
@@ -129,10 +131,14 @@ bool BatchWorker::begin_pages(DriverTurn& t) {
       pages_.set_local(page, false);
       t.s.batch.thrashing().throttle();
       page_mapped(page, t);
+      passed = true;
       continue;
     }
     auto const stay_ends = moves ? stays_until(page.page, t) : Time{};
-    if (stay_ends == Time::max()) return std::exchange(page.waits_for_replay, std::uint8_t{1}) == 0;
+    if (stay_ends == Time::max()) {
+      page.decided = action;
+      return std::exchange(page.waits_for_replay, std::uint8_t{1}) == 0 || passed;
+    }
     pages_.set_local(page, is_here || is_remote);
     PageInFlight p;
     p.request = fault_of(page, t);
@@ -150,7 +156,7 @@ bool BatchWorker::begin_pages(DriverTurn& t) {
     page.stage = IncomingPage::Stage::unmapping;
     t.begin(p, std::max(Duration::zero(), stay_ends - t.now));
   }
-  return false;
+  return passed;
 }
 
 std::uint64_t BatchWorker::needed_frames(DriverTurn const& t) const {
@@ -166,9 +172,9 @@ bool BatchWorker::is_skipped(IncomingPage const& page, std::optional<PageTransla
 }
 
 bool BatchWorker::is_throttled(std::uint64_t page, DriverTurn const& t) const {
-  if (!t.spec.pages_stay_for_replay()) return false;
+  if (!t.spec.detects_thrashing()) return false;
   auto const gpu = t.s.batch.thrashing().stays_on(page, t.now, t.spec.batch.thrashing());
-  return gpu && *gpu != gpu_ && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));
+  return gpu && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));
 }
 
 // A batch of another GPU may begin just after accesses to the page have been replayed.
@@ -248,7 +254,7 @@ void BatchWorker::ended(PageInFlight const& done, DriverTurn& t) {
   pages_.arrived(page);
   if (page.faulted != 0 && t.spec.pages_stay_for_replay()) {
     t.s.batch.of_gpu(gpu_).stays.arrived(page.page);
-    if (takes(done.transition, PageStep::invalidate))
+    if (t.spec.detects_thrashing() && takes(done.transition, PageStep::invalidate))
       t.s.batch.thrashing().moved(page.page, gpu_, t.now, t.spec.batch.thrashing());
   }
   page_mapped(page, t);

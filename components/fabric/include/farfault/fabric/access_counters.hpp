@@ -10,7 +10,8 @@
 //   more, because the driver clears only the regions that it has served. read() frees entries.
 // - Counters: one per region and peer that was ever accessed, or a limited number (counter_table.hpp). A
 //   region that loses its counter loses its count and accessed sub-regions, and may notify again. Its unread
-//   notification remains, and a later clear has no effect. The number in hardware is not public.
+//   notification remains; its clear resets a counter that the region has got since. The number in hardware is
+//   not public.
 // - Source: NVIDIA's open driver, uvm_gpu_access_counters.c. Hardware: NVIDIA Volta to Blackwell. Its entry
 //   has no type of access: reads and writes count alike.
 #pragma once

@@ -58,7 +58,7 @@ class BatchWorker {
 
   // Plans the batch. block_locks.hpp then gives the times of the work on its blocks.
   void begin(DriverTurn& t);
-  // Starts as many migrations and evictions as possible. True: pages have got or given back frames.
+  // Starts as many migrations and evictions as possible. True: other workers may go on.
   bool serve(DriverTurn& t);
   bool is_complete(DriverTurn const& t) const;
   // Wakes the driver when the work on the next page is done.
@@ -119,7 +119,7 @@ class BatchWorker {
   // The same for a page without a fault: it must be in CPU memory or in a buffer.
   bool may_prefetch(std::uint64_t page, DriverTurn const& t) const;
   // Assigns numbers to the next pages and unmaps them. Numbers for one eviction unit stay in reserve. True:
-  // the next page now waits for a replay of another GPU.
+  // the next page now waits for a replay of another GPU, or a page that was left out may have ended a block.
   bool begin_pages(DriverTurn& t);
   PageAction decide(IncomingPage const& page, std::optional<PageTranslation> const& home,
                     DriverTurn& t) const;

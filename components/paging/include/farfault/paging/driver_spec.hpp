@@ -156,7 +156,11 @@ struct PagingDriverSpec {
   // Several workers serve batches.
   bool serves_side_by_side() const { return in_batches && batch_workers > 1; }
   // Until accesses to them are replayed (replay_stays.hpp). With replay by page, they have the new frame.
-  bool pages_stay_for_replay() const { return serves_side_by_side() && !batch.replay.facts().by_page; }
+  bool pages_stay_for_replay() const {
+    return serves_side_by_side() && pages_move && !batch.replay.facts().by_page;
+  }
+  // NVIDIA's driver resets its record of pages that it copies.
+  bool detects_thrashing() const { return pages_stay_for_replay() && !makes_copies; }
   bool names_applications() const { return applications.size() > 1; }
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "farfault/engine/time.hpp"
+#include "farfault/paging/page_decision.hpp"
 
 namespace farfault {
 
@@ -26,9 +27,11 @@ struct IncomingPage {
   std::uint8_t writes = 0;    // one of its faults is a write
   std::uint8_t is_local = 0;  // set by IncomingPages::set_local()
   std::uint8_t size = 0;
-  std::uint8_t waits_for_replay =
-      0;  // planned: on another GPU, and moves when this GPU's accesses are replayed
-  std::uint8_t unused[5] = {};
+  // Planned: another GPU has it or a copy, and accesses to it are replayed there first. `decided`: the action
+  // after that.
+  std::uint8_t waits_for_replay = 0;
+  PageAction decided = PageAction::stay;
+  std::uint8_t unused[4] = {};
 };
 
 // A VA block of the batch. Its work is planned by lock_blocks().

@@ -145,7 +145,7 @@ struct PagingDriverState {
         Stat<PagingDriverState>{"throttled_pages", "count",
                                 "Faulted pages that batches left on another GPU because they thrash",
                                 StatKind::counter, [](S s) { return s.batch.thrashing().throttled(); }}
-            .only_when<&PagingDriverSpec::pages_stay_for_replay>(),
+            .only_when<&PagingDriverSpec::detects_thrashing>(),
         Stat<PagingDriverState>{"counter_notifications", "count", "Access-counter notifications served",
                                 StatKind::counter, [](S s) { return s.counters.counts().notifications; }}
             .only_when<&PagingDriverSpec::counts_accesses>(),

@@ -4,6 +4,7 @@
 // - A page stays from its arrival for a fault until a replay of the GPU's accesses, whatever time the batch
 //   takes. Otherwise batches that are served side by side would take pages from each other before an access
 //   finds them.
+// - Only batches of other GPUs wait. Evictions, counted accesses and programs do not.
 #pragma once
 
 #include <cstdint>

@@ -2,14 +2,12 @@
 // Pages that batches of several GPUs take from each other again and again.
 //
 // - A page thrashes after `threshold` moves to another GPU, each at most `lapse` after the move before. It
-// then
-//   stays on its GPU for `stay` after its arrival. Faults of other GPUs leave it there, and their accesses,
-//   issued again, fault again.
-// - It thrashes no more after a move that is later than `lapse`.
-// - Source: NVIDIA's open driver (uvm_perf_thrashing.c), which throttles all processors except one likewise.
-// - Not modelled: the pinning of pages that thrash, after several stays or if links are fast; prefetchers
-// that
-//   leave out such pages.
+//   then stays on its GPU for `stay` after its arrival. Faults of other GPUs leave it there, and their
+//   accesses, issued again, fault again.
+// - A move that is later than `lapse` ends this. If `stay` is as long, the next move does.
+// - Source: NVIDIA's open driver (uvm_perf_thrashing.c), which throttles all processors except one.
+// - Not modelled: the pinning of pages that thrash, after several stays or if links are fast; moves for
+//   counted accesses, which count there; prefetchers that leave out pages that thrash.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +32,9 @@ class ThrashingPages {
   void moved(std::uint64_t page, std::uint64_t gpu, Time now, Limits const& limits) {
     if (limits.threshold == 0) return;
     auto& p = pages_.of(page);
-    if (p.moved != Time{} && p.gpu != gpu) {
-      if (now - p.moved <= limits.lapse)
-        ++p.events;
-      else if (p.events >= limits.threshold)
-        p.events = 0;
-    }
+    bool const is_late = now - p.moved > limits.lapse;
+    if (is_late && p.events >= limits.threshold) p.events = 0;
+    if (!is_late && p.moved != Time{} && p.gpu != gpu) ++p.events;
     p.moved = now;
     p.gpu = static_cast<std::uint32_t>(gpu);
   }
