@@ -111,9 +111,12 @@ TEST_CASE("large pages migrate, and batches that bring them need large frames th
 
 TEST_CASE("batches need at least one worker") {
   CHECK(refusal("driver.batch.workers = 0\n") ==
-        "f:1: driver.batch.workers = 0 must be a count of at least 1, or \"one_per_gpu\"");
+        "f:1: driver.batch.workers = 0 must be a count from 1 to the number of GPUs, or \"one_per_gpu\"");
+  CHECK(refusal("driver.batch.workers = 4294967297\n") ==
+        "f:1: driver.batch.workers = 4294967297 must be a count from 1 to the number of GPUs, or "
+        "\"one_per_gpu\"");
   CHECK(refusal("driver.batch.workers = \"all\"\n") ==
-        "f:1: driver.batch.workers = all must be a count of at least 1, or \"one_per_gpu\"");
+        "f:1: driver.batch.workers = all must be a count from 1 to the number of GPUs, or \"one_per_gpu\"");
   CHECK(refusal("driver.batch.workers = 4\n") == "accepted");
   CHECK(refusal("driver.batch.workers = \"one_per_gpu\"\n") == "accepted");
 }

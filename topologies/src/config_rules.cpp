@@ -234,8 +234,9 @@ void MachineConfig::check_large_batches(Config& config) const {
 
 void MachineConfig::check_batches(Config& config) const {
   Rules rules(config);
-  rules.need(batch.workers_of(std::numeric_limits<std::uint32_t>::max()).has_value(), "driver.batch.workers",
-             "must be a count of at least 1, or \"" + std::string(BatchParams::kOnePerGpu) + "\"");
+  rules.need(
+      batch.workers_of(std::numeric_limits<std::uint32_t>::max()).has_value(), "driver.batch.workers",
+      "must be a count from 1 to the number of GPUs, or \"" + std::string(BatchParams::kOnePerGpu) + "\"");
   if (!in_batches()) return;
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
