@@ -315,7 +315,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.in_batches = true;
   driver.batch = config_.batch;
   driver.batch_workers = batch_workers(instance);
-  if (driver.pages_stay_for_replay() && config_.batch.least_stay == Duration::zero())
+  if (driver.batches_compete() && config_.batch.least_stay == Duration::zero())
     throw UserError(
         "driver.batch.least_stay = 0 with several driver.batch.workers: GPUs could take a page from "
         "each other before an access finds it, forever; use a time longer than an access, or "

@@ -180,7 +180,10 @@ bool BatchWorker::is_throttled(std::uint64_t page, DriverTurn const& t) const {
 // A batch of another GPU may begin just after accesses to the page have been replayed.
 Time BatchWorker::stays_until(std::uint64_t page, DriverTurn const& t) const {
   if (t.spec.pages_stay_for_replay()) return t.s.batch.stays_until(*this, page, t);
-  auto const arrived = t.facts.replay.by_page ? Time{} : t.s.evictions.latest_arrival(page, gpu_, t);
+  // With replay by page, stalled accesses have the new frame. Those without an entry in a full fault buffer
+  // fault again.
+  bool const may_leave = t.facts.replay.by_page && !t.spec.batches_compete();
+  auto const arrived = may_leave ? Time{} : t.s.evictions.latest_arrival(page, gpu_, t);
   return arrived == Time{} ? Time{} : arrived + t.spec.batch.least_stay;
 }
 

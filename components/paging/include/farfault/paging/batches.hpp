@@ -77,15 +77,17 @@ struct BatchParams {
                "Additional driver time the first time a GPU's batch serves a VA block (CPU unmapping, DMA "
                "mapping). 0: none",
                "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
-    t.duration("least_stay", least_stay, {0ns, 1s},
-               "Minimum time on a GPU before a batch of another GPU may take the page, from its arrival or, "
-               "with several workers, from the replay of the accesses that it was brought for. 0: none, "
-               "with one worker only",
-               "assumed: longer than a replayed access, shorter than a batch")
-        .only_when(sibling("replay").is_not("page"));
+    t.duration(
+         "least_stay", least_stay, {0ns, 1s},
+         "Minimum time on a GPU before a batch of another GPU may take the page, from its arrival or, "
+         "with several workers, from the replay of the accesses that it was brought for. Below the time "
+         "of an access, GPUs may take a page from each other forever. 0: none, with one worker only",
+         "assumed: longer than a replayed access, shorter than a batch")
+        .only_when(sibling("replay").is_not("page") || sibling("workers").is_not("1"));
     {
       auto const if_batches_overlap = t.only_when(sibling("workers").is_not("1"));
       auto const if_replayed_later = t.only_when(sibling("replay").is_not("page"));
+      auto const if_not_copied = t.only_when(facts::kMovesAtFaults);
       t.count("thrashing_moves", thrashing_moves, {0, 1'000'000},
               "Moves of a page to another GPU, each within thrashing_lapse after the one before, after which "
               "it thrashes. 0: none does",

@@ -155,10 +155,12 @@ struct PagingDriverSpec {
   bool relocates() const { return max_moved != 0 || moves_to_coalesce; }
   // Several workers serve batches.
   bool serves_side_by_side() const { return in_batches && batch_workers > 1; }
-  // Until accesses to them are replayed (replay_stays.hpp). With replay by page, they have the new frame.
-  bool pages_stay_for_replay() const {
-    return serves_side_by_side() && pages_move && !batch.replay.facts().by_page;
+  // Batches of several GPUs may take pages from each other at the same time.
+  bool batches_compete() const {
+    return serves_side_by_side() && pages_move && decision.facts().events.has(PageEventKind::fault);
   }
+  // Until accesses to them are replayed (replay_stays.hpp). With replay by page, they are at their arrival.
+  bool pages_stay_for_replay() const { return batches_compete() && !batch.replay.facts().by_page; }
   // NVIDIA's driver resets its record of pages that it copies.
   bool detects_thrashing() const { return pages_stay_for_replay() && !makes_copies; }
   bool names_applications() const { return applications.size() > 1; }
