@@ -98,9 +98,9 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kBatches, batches},
       {facts::kEachFault, !batch.in_batches()},
       {facts::kAccessCounters, memory.counts_accesses()},
-      {facts::kMovesAtFaults, memory.pages_move() &&
-                                  memory.remote_touch.facts().events.has(PageEventKind::fault) &&
-                                  !memory.remote_touch.facts().makes_copies},
+      {facts::kMovesWithoutCopies, memory.pages_move() &&
+                                       memory.remote_touch.facts().events.has(PageEventKind::fault) &&
+                                       !memory.remote_touch.facts().makes_copies},
       {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},

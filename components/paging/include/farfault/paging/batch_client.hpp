@@ -62,7 +62,7 @@ class BatchClient {
   ThrashingPages& thrashing() { return thrashing_; }
   ThrashingPages const& thrashing() const { return thrashing_; }
   // End of the stays of the page on the other GPUs that have it. max: one of them has accesses to it to
-  // replay, and its worker does not, in turn, wait for this one; see batch_deadlocks.cpp.
+  // replay, and its worker does not wait for this one (batch_deadlocks.cpp).
   Time stays_until(BatchWorker const& worker, std::uint64_t page, DriverTurn const& t) const;
   Prefetcher& prefetcher() { return *prefetch_; }
 

@@ -126,7 +126,7 @@ class BatchWorker {
   // A program or another worker was faster, or the page is accessed where it is.
   bool is_skipped(IncomingPage const& page, std::optional<PageTranslation> const& home, PageAction action,
                   DriverTurn const& t) const;
-  // The page thrashes and stays on another GPU for now.
+  // The page thrashes: it stays on another GPU until its time there ends.
   bool is_throttled(std::uint64_t page, DriverTurn const& t) const;
   // End of the page's minimum time on other GPUs.
   Time stays_until(std::uint64_t page, DriverTurn const& t) const;

@@ -87,7 +87,7 @@ struct BatchParams {
     {
       auto const if_batches_overlap = t.only_when(sibling("workers").is_not("1"));
       auto const if_replayed_later = t.only_when(sibling("replay").is_not("page"));
-      auto const if_not_copied = t.only_when(facts::kMovesAtFaults);
+      auto const if_not_copied = t.only_when(facts::kMovesWithoutCopies);
       t.count("thrashing_moves", thrashing_moves, {0, 1'000'000},
               "Moves of a page to another GPU, each within thrashing_lapse after the one before, after which "
               "it thrashes. 0: none does",
