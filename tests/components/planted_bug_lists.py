@@ -22,8 +22,8 @@ THRASHING = "components/paging/include/farfault/paging/thrashing.hpp"
 TESTS_OF = {
     EXECUTOR: ["transition_executor"], ROWS: ["transition_executor"],
     COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
-    LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stories"], WORKER: ["batch_workers"], DEADLOCKS: ["block_locks", "batch_workers"],
-    STAYS: ["thrashing", "batch_workers"], THRASHING: ["thrashing", "batch_workers"],
+    LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stays", "batch_stories"], WORKER: ["batch_workers", "batch_stays"], DEADLOCKS: ["block_locks", "batch_workers", "batch_stays"],
+    STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
 SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
