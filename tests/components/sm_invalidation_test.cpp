@@ -47,12 +47,12 @@ TEST_CASE(
   auto const& s = b.sm.state();
   CHECK(b.invalidated->count() == 60);
   CHECK(s.l1_tlb_invalidated > 2);
-  CHECK(s.invalidations.empty());
+  CHECK(!s.translation.is_invalidating());
   CHECK(s.stats[0].instructions() == 64 * 13);
   CHECK(s.stats[0].memory_instructions == 64 * 12);
   CHECK(s.slice_credits[0] == 2);
   CHECK(s.remote_credits == 2);
-  CHECK(s.tlb_mshrs.in_use() == 0);
+  CHECK(s.translation.mshrs().in_use() == 0);
   CHECK(s.l1_mshrs.in_use() == 0);
   CHECK(s.stats[0].l1_hits + s.stats[0].l1_misses + s.stats[0].stores == s.stats[0].transactions);
   CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);

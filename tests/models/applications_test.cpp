@@ -56,7 +56,7 @@ void look(ModelRun& run, Found& found) {
     for (auto const& a : run.applications())
       if (std::ranges::find(a.sms, sm.spec().index) != a.sms.end()) space = a.space;
     auto const& s = sm.state();
-    s.l1_tlb->each_entry([&](std::uint64_t page, PageTranslation const&) {
+    s.translation.tlb()->each_entry([&](std::uint64_t page, PageTranslation const&) {
       ++found.entries;
       found.wrong_pages += space_of_page(page, 12) != space ? 1 : 0;
     });

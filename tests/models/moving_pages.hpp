@@ -92,7 +92,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
     if (gmmu->spec().ends_walks) gmmu->state().table.each_page(check);
   for (auto const* sm : m.sms) {
     auto const& s = sm->state();
-    s.l1_tlb->each_entry(check);
+    s.translation.tlb()->each_entry(check);
     for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i) {
       if (s.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
       auto const frame = s.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;

@@ -28,8 +28,8 @@ Served served_by(FoundBy translation) {
 AccessWatch::AccessWatch(Sm const& sm, AccessSample const& sample)
     : sm_(sm),
       sample_(sample),
-      translated_(sm.state().translated.size(), kNone),
-      again_(sm.state().faulted.again().size(), kNone),
+      translated_(sm.state().translation.translated().size(), kNone),
+      again_(sm.state().translation.again().size(), kNone),
       current_(sm.state().current.size(), kNone) {}
 
 void AccessWatch::before(Event const& e) {
@@ -61,13 +61,13 @@ void AccessWatch::after(Event const& e) {
     at = clock.after(at);
     moved = true;
   };
-  for (; translated_.size() > s.translated.size(); translated_.pop_front())
+  for (; translated_.size() > s.translation.translated().size(); translated_.pop_front())
     pass(translated_.front(), [&](std::uint32_t id) {
       auto& live = live_[id];
       add_span(live, std::max(at, live.since), Stage::load_store, Place::sm);
       enter_cache(id, live.since);
     });
-  for (; again_.size() > s.faulted.again().size(); again_.pop_front())
+  for (; again_.size() > s.translation.again().size(); again_.pop_front())
     pass(again_.front(), [&](std::uint32_t id) { look_up(id, at); });
   for (; position_ < s.position; ++position_)
     pass(current_[position_], [&](std::uint32_t id) { look_up(id, at); });
@@ -137,7 +137,7 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
   add_span(live, live.since + sm_.spec().clock.cycles(sm_.spec().l1_tlb.latency), Stage::l1_tlb, Place::sm);
   auto const page = page_of(live);
   bool stalled = false;
-  s.faulted.each_of(page, [&](LsuItem const& i) {
+  s.translation.faulted().each_of(page, [&](LsuItem const& i) {
     stalled = stalled ||
               (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
   });
@@ -145,7 +145,7 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
     live.where = Where::replay;
     live.trace.translation = Served::fault;
     stalled_[page].push_back(id);
-  } else if (waits_in(s.tlb_mshrs, live)) {
+  } else if (waits_in(s.translation.mshrs(), live)) {
     live.where = Where::translation;
     in_translation_[page].push_back(id);
   } else {
@@ -169,7 +169,7 @@ bool AccessWatch::waits_in(MshrTable<LsuItem> const& table, Live const& live) co
 
 std::optional<PageTranslation> AccessWatch::peek_tlb(std::uint64_t page) const {
   std::optional<PageTranslation> found;
-  sm_.state().l1_tlb->each_entry([&](std::uint64_t first, PageTranslation const& t) {
+  sm_.state().translation.tlb()->each_entry([&](std::uint64_t first, PageTranslation const& t) {
     if (page >> t.size == first >> t.size && (!found || t.size < found->size)) found = t;
   });
   return found;
@@ -236,11 +236,12 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   auto const& s = sm_.state();
   auto const page_bits = sm_.spec().page_bits;
   auto const replay = [&](std::uint64_t page) {
-    s.faulted.each_of(page, [&](LsuItem const& i) { again_.push_back(replay_of(page, i, now)); });
+    s.translation.faulted().each_of(page,
+                                    [&](LsuItem const& i) { again_.push_back(replay_of(page, i, now)); });
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page == kEveryPage)
-      s.faulted.each_round_robin(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
+      s.translation.faulted().each_round_robin(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
         again_.push_back(replay_of(page, i, now));
       });
     else
@@ -249,19 +250,19 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   }
   if (m.found_by == FoundBy::settled) {
     if (is_read_only(m.frame)) return replay(m.page);
-    s.faulted.each_of(m.page, [&](LsuItem const& i) {
+    s.translation.faulted().each_of(m.page, [&](LsuItem const& i) {
       auto const id = replay_of(m.page, i, now);
       if (id != kNone) live_[id].trace.physical = m.translation().physical_of(i.address, page_bits);
       translated_.push_back(id);
     });
     return;
   }
-  auto const entry = s.tlb_mshrs.find(m.page);
+  auto const entry = s.translation.mshrs().find(m.page);
   if (!entry) return;
   bool const mapped = m.found_by != FoundBy::nothing;
   Ids refused;
   bool any_refused = false;
-  s.tlb_mshrs.each_waiter(*entry, [&](LsuItem const& i) {
+  s.translation.mshrs().each_waiter(*entry, [&](LsuItem const& i) {
     auto const id = take_from(in_translation_, m.page, i);
     if (id != kNone) add_translation_spans(live_[id], m, now);
     if (mapped && m.translation().allows(i.access)) {

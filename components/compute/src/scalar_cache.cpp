@@ -22,17 +22,19 @@ ScalarCacheState ScalarCache::initial() const {
   ScalarCacheState s;
   s.next_launch.assign(spec().applications->count(), 0);
   s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
-  s.tlb =
-      p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
-  s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
   // Sized for the maximum, so that nothing stalls for room.
-  s.faulted = FaultedAccesses<ScalarRequest>(outstanding, outstanding, 0, 0);
+  s.translation = {
+      p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes, spec().mapped_at_start),
+      {.mshrs = p.tlb_mshrs,
+       .waiters = outstanding,
+       .faulted_pages = outstanding,
+       .faulted_accesses = outstanding,
+       .translated = outstanding,
+       .invalidations = spec().moves},
+      spec().page_uses};
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
   s.stalled = Ring<ScalarRequest>(outstanding);
-  s.translated = Ring<ScalarRequest>(outstanding);
-  s.invalidations = DrainingInvalidations(spec().moves);
-  s.uses = PageUses(spec().page_uses);
   return s;
 }
 
@@ -43,20 +45,21 @@ ScalarCache::ApplicationStats ScalarCache::application_stats() const {
 std::vector<ScalarCache::PolicyStats> ScalarCache::policy_stats() const {
   auto const& p = spec().params;
   return {{{"gpu.scalar_cache.tlb_organization", p.tlb.organization.stats()},
-           [](ScalarCacheState const& s) -> StatSource const& { return s.tlb; }},
+           [](ScalarCacheState const& s) -> StatSource const& { return s.translation.tlb(); }},
           {{"gpu.scalar_cache.tlb_replacement", p.tlb.replacement.stats()},
-           [](ScalarCacheState const& s) -> StatSource const& { return *s.tlb; }},
+           [](ScalarCacheState const& s) -> StatSource const& { return *s.translation.tlb(); }},
           {{"gpu.scalar_cache.replacement", p.replacement.stats()},
            [](ScalarCacheState const& s) -> StatSource const& { return s.cache.replacement(); }}};
 }
 
 std::string ScalarCache::waiting_for() const {
   auto const& s = state();
-  if (s.mshrs.in_use() == 0 && s.tlb_mshrs.in_use() == 0 && s.faulted.pages() == 0 && s.stalled.empty())
+  auto const& t = s.translation;
+  if (s.mshrs.in_use() == 0 && t.mshrs().in_use() == 0 && t.faulted().pages() == 0 && s.stalled.empty())
     return {};
-  return std::to_string(s.mshrs.in_use()) + " lines, " + std::to_string(s.tlb_mshrs.in_use()) +
-         " pages in translation, " + std::to_string(s.faulted.pages()) + " faulted, " +
-         std::to_string(s.stalled.size() + s.translated.size()) + " requests stalled";
+  return std::to_string(s.mshrs.in_use()) + " lines, " + std::to_string(t.mshrs().in_use()) +
+         " pages in translation, " + std::to_string(t.faulted().pages()) + " faulted, " +
+         std::to_string(s.stalled.size() + t.translated().size()) + " requests stalled";
 }
 
 void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
@@ -80,25 +83,39 @@ bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
     if (!read(spec().arguments + (m.address - kKernelArguments), m, at, cx)) return false;
   } else {
     auto const page = m.address >> spec().page_bits;
-    if (auto const found = s.tlb->lookup(page)) {
+    auto& stats = s.stats[m.requester.application];
+    if (auto const found = s.translation.lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
       report_use(page, cx);
-      if (!again) ++s.stats[m.requester.application].tlb_hits;
-    } else if (s.faulted.holds(page)) {
-      park(page, m, cx);
-      if (!again) ++s.stats[m.requester.application].tlb_misses;
+      if (!again) ++stats.tlb_hits;
     } else {
-      auto entry = s.tlb_mshrs.find(page);
-      if (!entry) {
-        if (s.tlb_mshrs.full()) return false;
-        entry = s.tlb_mshrs.allocate(page);
-        cx.send(translate, TranslateRequest{page, spec().index, m.requester.application}, at - cx.now());
-      }
-      s.tlb_mshrs.wait(*entry, m);
-      if (!again) ++s.stats[m.requester.application].tlb_misses;
+      if (!wait_for_translation(page, m, again, at, cx)) return false;
+      if (!again) ++stats.tlb_misses;
     }
   }
   s.port_free = spec().clock.after(at);
+  return true;
+}
+
+// False without a free MSHR.
+bool ScalarCache::wait_for_translation(std::uint64_t page, ScalarRequest const& m, bool again, Time at,
+                                       Cx& cx) const {
+  auto& client = cx.state().translation;
+  std::optional<std::uint32_t> entry;
+  switch (client.place(page, again, entry)) {
+    case MissPlace::no_room:
+    case MissPlace::no_mshr:
+      return false;
+    case MissPlace::replay:
+      park(page, m, cx);
+      return true;
+    case MissPlace::new_mshr:
+      cx.send(translate, TranslateRequest{page, spec().index, m.requester.application}, at - cx.now());
+      break;
+    case MissPlace::mshr:
+      break;
+  }
+  client.wait(*entry) = m;
   return true;
 }
 
@@ -116,7 +133,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   if (!entry) {
     if (s.mshrs.full()) return false;
     entry = s.mshrs.allocate(line);
-    auto const tag = *entry | s.drain.send() << kDrainBit;
+    auto const tag = *entry | s.translation.send() << kDrainBit;
     auto const local = device_of(address) == spec().device;
     MemRequest const fetch{.address = line * spec().line_bytes,
                            .tag = tag,
@@ -146,80 +163,59 @@ void ScalarCache::respond(ScalarRequest const& m, Time at, ScalarStatus status, 
 
 void ScalarCache::resume(Cx& cx) const {
   auto& s = cx.state();
-  for (; !s.translated.empty(); s.translated.pop()) {
+  auto& client = s.translation;
+  for (auto& queue = client.translated(); !queue.empty(); client.pop_translated()) {
     auto const at = std::max(s.port_free, cx.now());
-    if (!read(s.translated.front().address, s.translated.front(), at, cx)) return;
-    s.drain.leave_queue();
+    if (!read(queue.front().address, queue.front(), at, cx)) return;
     s.port_free = spec().clock.after(at);
   }
-  auto& again = s.faulted.again();
+  auto& again = client.again();
   while (!again.empty() && serve(again.front(), true, cx)) again.pop();
   while (again.empty() && !s.stalled.empty() && serve(s.stalled.front(), false, cx)) s.stalled.pop();
 }
 
 void ScalarCache::park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.faulted.park(page, m);
+  s.translation.park(page, m);
   ++s.stats[m.requester.application].faulted;
   respond(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
 }
 
-// Requests for the page proceed before stalled requests.
-void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (m.found_by == FoundBy::replay) {
-    auto const again = [&](ScalarRequest const& r) { respond(r, cx.now(), ScalarStatus::replayed, cx); };
-    if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
-    if (m.page == kEveryPage)
-      s.faulted.replay_all(&ScalarRequest::sm, again);
-    else
-      s.faulted.replay(m.page, again);
-    return resume(cx);
-  }
-  if (m.found_by == FoundBy::settled) return on_settled(m, cx);
-  auto const found = m.translation();
-  bool const mapped = m.found_by != FoundBy::nothing;
-  if (mapped) s.tlb->fill(m.page, found);
-  auto const entry = s.tlb_mshrs.find(m.page);
-  FF_CHECK(entry.has_value(), path() + ": translation without a request");
-  s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
-    if (!mapped) return park(m.page, waiting, cx);
-    report_use(m.page, cx);
-    read_when_translated(found, waiting, s);
-  });
-  resume(cx);
-  acknowledge_invalidations(cx);
-}
-
 void ScalarCache::report_use(std::uint64_t page, Cx& cx) const {
-  auto& s = cx.state();
-  if (s.uses.enabled() && s.uses.must_report(page, Access::read, cx.now()))
+  if (cx.state().translation.must_report(page, Access::read, cx.now()))
     cx.send(used, PageUse{page, spec().device, Access::read, {}});
 }
 
-void ScalarCache::read_when_translated(PageTranslation const& found, ScalarRequest const& m,
-                                       ScalarCacheState& s) const {
-  auto translated = m;
-  translated.address = found.physical_of(m.address, spec().page_bits);
-  s.translated.push(translated);
-}
+// What the requests that a response concerns do (translation_client.hpp).
+struct ScalarCache::Responding {
+  ScalarCache const& cache;
+  TranslateResponse const& m;
+  Cx& cx;
 
-void ScalarCache::on_settled(TranslateResponse const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (!s.faulted.holds(m.page)) return;
-  s.tlb->fill(m.page, m.translation());
-  s.faulted.settle(m.page, [&](ScalarRequest const& parked) {
-    respond(parked, cx.now(), ScalarStatus::replayed, cx);
-    report_use(m.page, cx);
-    read_when_translated(m.translation(), parked, s);
-  });
+  void translated(ScalarRequest const& waiting) {
+    cache.report_use(m.page, cx);
+    auto& queued = cx.state().translation.translated().push(waiting);
+    queued.address = m.translation().physical_of(waiting.address, cache.spec().page_bits);
+  }
+  void faulted(ScalarRequest const& waiting) { cache.park(m.page, waiting, cx); }
+  void again(ScalarRequest const& parked) { cache.respond(parked, cx.now(), ScalarStatus::replayed, cx); }
+  void settled(ScalarRequest const& parked) {
+    again(parked);
+    translated(parked);
+  }
+  static std::uint16_t requester(ScalarRequest const& parked) { return parked.sm; }
+};
+
+// Requests for the page proceed before stalled requests.
+void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
+  if (!cx.state().translation.respond(m, Responding{*this, m, cx})) return;
   resume(cx);
   acknowledge_invalidations(cx);
 }
 
 void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.drain.responded(m.tag >> kDrainBit & 1);
+  s.translation.responded(m.tag >> kDrainBit & 1);
   auto const entry = m.tag & kTagMask;
   s.cache.fill(s.mshrs.key(entry), false);
   s.mshrs.release(entry, [&](ScalarRequest const& to) { respond(to, cx.now(), ScalarStatus::missed, cx); });
@@ -228,19 +224,13 @@ void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
 }
 
 void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (m.all != 0)
-    s.tlb->invalidate_all();
-  else
-    s.tlb->invalidate(m.page);
-  s.uses.forget(m.page, m.size);
-  s.invalidations.push(m);
+  cx.state().translation.invalidate(m);
   acknowledge_invalidations(cx);
 }
 
 void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
-  s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
+  s.translation.acknowledge([&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
     auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
     s.cache.invalidate(first, first + lines);

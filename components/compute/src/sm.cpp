@@ -34,19 +34,22 @@ SmState Sm::initial() const {
   if (swaps()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
   s.control.extra = blocks.first_extra;
   s.warp_order = p.sm.warp_order.make({});
-  s.l1_tlb =
-      p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start);
-  s.faulted = FaultedAccesses<LsuItem>(spec().l1_tlb.faulted_pages, spec().l1_tlb.faulted_accesses,
-                                       spec().l1_tlb.mshrs, spec().l1_tlb.waiters);
-  s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
+  auto const& tlb = p.l1_tlb;
+  s.translation = {tlb.policies.make(tlb.entries, tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start),
+                   {.mshrs = tlb.mshrs,
+                    .waiters = tlb.waiters,
+                    .faulted_pages = tlb.faulted_pages,
+                    .faulted_accesses = tlb.faulted_accesses,
+                    .late_pages = tlb.mshrs,
+                    .late_accesses = tlb.waiters,
+                    .translated = 2 * std::size_t{tlb.waiters} + tlb.faulted_accesses,
+                    .invalidations = p.moves},
+                   p.page_uses};
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
   s.l1_mshrs = MshrTable<LoadWaiter>(p.l1_cache.mshrs, p.l1_cache.waiters);
-  s.translated = Ring<LsuItem>(2 * std::size_t{p.l1_tlb.waiters} + p.l1_tlb.faulted_accesses);
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
-  s.invalidations = DrainingInvalidations(p.moves);
-  s.uses = PageUses(p.page_uses);
   if (p.reports_stalled_warps) s.stalled_warps = StalledWarps(p.applications->count());
   return s;
 }
@@ -60,9 +63,9 @@ std::vector<Sm::PolicyStats> Sm::policy_stats() const {
   return {{{"gpu.sm.warp_order", spec().sm.warp_order.stats()},
            [](SmState const& s) -> StatSource const& { return s.warp_order; }},
           {{"gpu.l1_tlb.organization", spec().l1_tlb.policies.organization.stats()},
-           [](SmState const& s) -> StatSource const& { return s.l1_tlb; }},
+           [](SmState const& s) -> StatSource const& { return s.translation.tlb(); }},
           {{"gpu.l1_tlb.replacement", spec().l1_tlb.policies.replacement.stats()},
-           [](SmState const& s) -> StatSource const& { return *s.l1_tlb; }},
+           [](SmState const& s) -> StatSource const& { return *s.translation.tlb(); }},
           {{"gpu.l1_cache.replacement", spec().l1_cache.replacement.stats()},
            [](SmState const& s) -> StatSource const& { return s.l1.replacement(); }}};
 }
@@ -73,8 +76,8 @@ std::string Sm::waiting_for() const {
   if (waiting.live == 0) return {};
   return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
          " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
-         std::to_string(s.tlb_mshrs.in_use()) + " pages in translation, " +
-         std::to_string(s.faulted.pages()) + " faulted";
+         std::to_string(s.translation.mshrs().in_use()) + " pages in translation, " +
+         std::to_string(s.translation.faulted().pages()) + " faulted";
 }
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {

@@ -63,19 +63,19 @@ void Sm::run_load_store(Cx& cx) const {
 bool Sm::move_transactions(Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
   std::uint32_t train = 0;  // of the following lines
-  while (!s.translated.empty()) {
-    auto const& item = s.translated.front();
-    if (train == 0)
-      train = train_from(item, s.translated.size() - 1, [&](std::uint64_t i) { return s.translated[i]; });
+  auto& client = s.translation;
+  while (!client.translated().empty()) {
+    auto const& queue = client.translated();
+    auto const& item = queue.front();
+    if (train == 0) train = train_from(item, queue.size() - 1, [&](std::uint64_t i) { return queue[i]; });
     auto const at = std::max(s.lsu_free, cx.now());
     if (item.stream != outgoing.passed.stream) count_passed(outgoing.passed, item.stream, cx);
     if (!access(item, at, train, outgoing, cx)) return false;
     --train;
-    s.translated.pop();
-    s.drain.leave_queue();
+    client.pop_translated();
     s.lsu_free = spec().clock.after(at);
   }
-  for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
+  for (auto& again = client.again(); !again.empty(); again.pop()) {
     if (again.front().stream != outgoing.passed.stream)
       count_passed(outgoing.passed, again.front().stream, cx);
     if (!translate_item(
@@ -109,7 +109,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lin
   auto const page = item.address >> spec().page_bits;
   if (page != outgoing.page) {
     outgoing.page = page;
-    outgoing.found = s.l1_tlb->lookup(page);
+    outgoing.found = s.translation.lookup(page);
     outgoing.missed.reset();
   }
   if (outgoing.found && outgoing.found->allows(item.access)) {
@@ -132,24 +132,17 @@ bool Sm::translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lin
 bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Outgoing& outgoing,
                               Cx& cx) const {
   auto& s = cx.state();
-  // An access that is looked up again had a place among the faulted accesses, and keeps it: otherwise it
-  // could wait for itself.
-  auto const stall = [&](LoadStoreStall why) {
-    outgoing.stall = why;
-    return false;
-  };
-  if (!again && !s.faulted.has_room()) return stall(LoadStoreStall::faulted);
-  if (!outgoing.missed) {
-    if (s.faulted.holds(outgoing.page)) {
+  switch (s.translation.place(outgoing.page, again, outgoing.missed)) {
+    case MissPlace::no_room:
+      outgoing.stall = LoadStoreStall::faulted;
+      return false;
+    case MissPlace::no_mshr:
+      outgoing.stall = LoadStoreStall::l1_tlb_mshr;
+      return false;
+    case MissPlace::replay:
       park(outgoing.page, item, since, s);
-      if (!again) ++s.stats[item.stream].l1_tlb_misses;
-      return true;
-    }
-    if (!s.tlb_mshrs.can_wait()) return stall(LoadStoreStall::l1_tlb_mshr);
-    outgoing.missed = s.tlb_mshrs.find(outgoing.page);
-    if (!outgoing.missed) {
-      if (s.tlb_mshrs.full()) return stall(LoadStoreStall::l1_tlb_mshr);
-      outgoing.missed = s.tlb_mshrs.allocate(outgoing.page);
+      break;
+    case MissPlace::new_mshr: {
       auto const slot =
           static_cast<std::uint8_t>(std::min(s.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
       cx.send(translate,
@@ -160,20 +153,16 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
                                .warp = slot,
                                .stalled = s.stalled_warps.take(item.application)},
               looked_up - cx.now());
+      [[fallthrough]];
     }
-  } else if (!s.tlb_mshrs.can_wait()) {
-    return stall(LoadStoreStall::l1_tlb_mshr);
+    case MissPlace::mshr: {
+      auto& waiting = s.translation.wait(*outgoing.missed);
+      waiting = item;
+      waiting.since = since;
+    }
   }
-  auto& waiting = s.tlb_mshrs.one_more(*outgoing.missed);
-  waiting = item;
-  waiting.since = since;
   if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
-}
-
-void Sm::report_to_driver(std::uint64_t page, Access access, Cx& cx) const {
-  if (cx.state().uses.must_report(page, access, cx.now()))
-    cx.send(used, PageUse{page, spec().device, access, {}});
 }
 
 void Sm::park(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
@@ -181,94 +170,84 @@ void Sm::park(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
   if (item.has_faulted == 0) ++stats.fault_translations;
   item.has_faulted = 1;
   item.since = since;
-  s.faulted.park(page, item);
+  s.translation.park(page, item);
   s.warps.fault(item.context, item.access == Access::write);
   ++stats.faulted;
 }
 
+// What the transactions that a response concerns do (translation_client.hpp).
+struct Sm::Responding {
+  Sm const& sm;
+  TranslateResponse const& m;
+  Cx& cx;
+  SmState& s;
+  SharedWait waits{m.stages.sum()};
+  std::uint8_t stream = 0;
+
+  // Counts the wait of a transaction. Returns when its next stage begins.
+  Time waited(LsuItem const& item) {
+    s.stalled_warps.add(item.application, item.context);
+    if (item.stream != stream) {
+      count_shared();
+      waits = SharedWait(m.stages.sum());
+      stream = item.stream;
+    }
+    // The response may arrive before the look-up that missed has ended: the next stage begins at that end.
+    auto const now = std::max(cx.now(), item.since);
+    if (!waits.add(now - item.since)) sm.count_translation(m, now - item.since, s.stats[stream].stages);
+    return now;
+  }
+  void count_shared() { sm.count_translations(m, waits, s.stats[stream].stages); }
+
+  void translated(LsuItem const& item) {
+    auto const now = waited(item);
+    if (item.has_faulted == 0) ++(s.stats[item.stream].*count_of(m.found_by));
+    queue(item, now);
+  }
+  void faulted(LsuItem const& item) { sm.park(m.page, item, waited(item), s); }
+  void again(LsuItem& item) {
+    s.warps.replay(item.context, item.access == Access::write);
+    auto const now = std::max(cx.now(), item.since);
+    s.stats[item.stream].stages.fault += ps(now - item.since);
+    s.times.fault_wait.add(ps(now - item.since));
+    item.since = now;
+  }
+  void settled(LsuItem item) {
+    again(item);
+    ++s.stats[item.stream].replayed;
+    queue(item, item.since);
+  }
+  static std::uint16_t requester(LsuItem const& item) { return item.context; }
+
+  void queue(LsuItem const& item, Time since) {
+    sm.report_use(m.page, item.access, cx);
+    auto& translated = s.translation.translated().push(item);
+    translated.address = m.translation().physical_of(item.address, sm.spec().page_bits);
+    translated.since = since;
+  }
+};
+
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const again = [&](LsuItem& item) {
-    s.warps.replay(item.context, item.access == Access::write);
-    auto const since = item.since;
-    auto const now = std::max(cx.now(), since);
-    s.stats[item.stream].stages.fault += ps(now - since);
-    s.times.fault_wait.add(ps(now - since));
-    item.since = now;
-  };
-  if (m.found_by == FoundBy::replay) {
-    if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
-    if (m.page == kEveryPage)
-      s.faulted.replay_all(&LsuItem::context, again);
-    else
-      s.faulted.replay(m.page, again);
-  } else if (m.found_by == FoundBy::settled) {
-    if (!s.faulted.holds(m.page)) return;
-    s.l1_tlb->fill(m.page, m.translation());
-    if (is_read_only(m.frame)) s.faulted.replay(m.page, again);  // writes fault once more
-    s.faulted.settle(m.page, [&](LsuItem item) {
-      again(item);
-      ++s.stats[item.stream].replayed;
-      report_use(m.page, item.access, cx);
-      item.address = m.translation().physical_of(item.address, spec().page_bits);
-      s.translated.push(item);
-    });
-  } else {
-    auto const found = m.translation();
-    bool const mapped = m.found_by != FoundBy::nothing;
-    if (mapped) s.l1_tlb->fill(m.page, found);
-    auto const count = count_of(m.found_by);
-    auto const entry = s.tlb_mshrs.find(m.page);
-    FF_CHECK(entry.has_value(), path() + ": translation without a request");
-    bool refused = false;  // a write that was merged with a read
-    s.stalled_warps.begin();
-    std::uint8_t stream = 0;
-    SharedWait waits(m.stages.sum());
-    s.tlb_mshrs.release(*entry, [&](LsuItem const& item) {
-      s.stalled_warps.add(item.application, item.context);
-      bool const allowed = found.allows(item.access);
-      if (item.stream != stream) {
-        count_translations(m, waits, s.stats[stream].stages);
-        waits = SharedWait(m.stages.sum());
-        stream = item.stream;
-      }
-      // It may arrive before the look-up that missed has ended: the next stage then begins at that end.
-      auto const since = item.since;
-      auto const now = std::max(cx.now(), since);
-      if (!waits.add(now - since)) count_translation(m, now - since, s.stats[stream].stages);
-      if (!mapped || !allowed) {
-        refused = refused || mapped;
-        return park(m.page, item, now, s);
-      }
-      if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
-      report_use(m.page, item.access, cx);
-      auto& translated = s.translated.push(item);
-      translated.address = found.physical_of(item.address, spec().page_bits);
-      translated.since = now;
-    });
-    count_translations(m, waits, s.stats[stream].stages);
-    if (refused) s.faulted.replay(m.page, again);
-  }
+  Responding responding{*this, m, cx, s};
+  s.stalled_warps.begin();
+  if (!s.translation.respond(m, responding)) return;
+  responding.count_shared();
   run_load_store(cx);
-  if (!s.invalidations.empty()) acknowledge_invalidations(cx);
+  if (s.translation.is_invalidating()) acknowledge_invalidations(cx);
   if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.all != 0)
-    s.l1_tlb_invalidated += s.l1_tlb->invalidate_all();
-  else if (s.l1_tlb->invalidate(m.page))
-    ++s.l1_tlb_invalidated;
-  s.uses.forget(m.page, m.size);
-  s.invalidations.push(m);
+  s.l1_tlb_invalidated += s.translation.invalidate(m);
   acknowledge_invalidations(cx);
 }
 
 void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
-  s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
+  s.translation.acknowledge([&](Invalidate const& m) {
     auto const first = line_of(m.frame);
     auto const lines = line_of(std::uint64_t{1} << (spec().page_bits + m.size));
     s.l1.invalidate(first, first + lines);
@@ -283,7 +262,7 @@ std::uint32_t Sm::credits(PhysAddr address, SmState const& s) const {
 
 void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
-  auto const generation = s.drain.send();
+  auto const generation = s.translation.send();
   bool const remote = is_remote(item.address);
   if (remote) {
     --s.remote_credits;
@@ -396,7 +375,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
     (hit ? stats.l2_hits : stats.l2_misses) += lines;
   }
-  s.drain.responded(m.tag >> kGenerationBit & 1, lines);
+  s.translation.responded(m.tag >> kGenerationBit & 1, lines);
   auto const number = m.tag & kNumberMask;
   bool changed = lsu_busy(s) || swaps();
   if ((m.tag & kStoreTag) != 0) {
@@ -432,7 +411,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     outstanding.number -= loads;
   }
   if (lsu_busy(s)) run_load_store(cx);
-  if (!s.invalidations.empty()) acknowledge_invalidations(cx);
+  if (s.translation.is_invalidating()) acknowledge_invalidations(cx);
   if (swaps()) {
     send_context(cx);
     swap_blocks(cx);

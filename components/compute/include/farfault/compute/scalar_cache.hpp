@@ -22,16 +22,12 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
-#include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/address_map.hpp"
-#include "farfault/parts/draining_invalidations.hpp"
-#include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
-#include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/translation/tlb_organization.hpp"
+#include "farfault/translation/translation_client.hpp"
 
 namespace farfault {
 
@@ -118,19 +114,13 @@ struct ScalarCacheStats {
 struct ScalarCacheState {
   // By application: one more than the last launch with a request.
   std::vector<std::uint32_t> next_launch;
-  Policy<TlbOrganization> tlb;
-  MshrTable<ScalarRequest> tlb_mshrs;
-  FaultedAccesses<ScalarRequest> faulted;
+  TranslationClient<ScalarRequest> translation;
   Cache cache;
   MshrTable<ScalarRequest> mshrs;
   Ring<ScalarRequest> stalled;
-  Ring<ScalarRequest> translated;  // have a physical address, and wait to be read
   Time port_free{};
   Time response_free{};
-  AccessDrain drain;
-  DrainingInvalidations invalidations;
   ByApplication<ScalarCacheStats> stats;
-  PageUses uses;
 };
 
 class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
@@ -163,11 +153,10 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void accept(ScalarRequest const& m, Cx& cx) const;
   // `again`: after a replay.
   bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
+  bool wait_for_translation(std::uint64_t page, ScalarRequest const& m, bool again, Time at, Cx& cx) const;
   void park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
+  struct Responding;
   void report_use(std::uint64_t page, Cx& cx) const;  // to the driver, if it tracks page uses
-  // A replay with the page's location.
-  void on_settled(TranslateResponse const& m, Cx& cx) const;
-  void read_when_translated(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
   void respond(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
   void resume(Cx& cx) const;

@@ -28,16 +28,11 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
-#include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/address_map.hpp"
-#include "farfault/parts/draining_invalidations.hpp"
-#include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
-#include "farfault/parts/page_uses.hpp"
-#include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/translation/tlb_organization.hpp"
+#include "farfault/translation/translation_client.hpp"
 
 namespace farfault {
 
@@ -161,20 +156,15 @@ struct SmState {
   WarpContexts warps;
   Policy<WarpOrder> warp_order;
   ExecutionUnits units;
-  Policy<TlbOrganization> l1_tlb;
-  MshrTable<LsuItem> tlb_mshrs;
-  FaultedAccesses<LsuItem> faulted;
+  TranslationClient<LsuItem> translation;
   Cache l1;
   MshrTable<LoadWaiter> l1_mshrs;
-  Ring<LsuItem> translated;      // transactions, in order
   std::vector<LsuItem> current;  // of the instruction in the load/store unit
   std::uint64_t position = 0;
   Time lsu_free{};
   std::vector<std::uint32_t> slice_credits;
   std::uint32_t remote_credits = 0;
   std::uint32_t scalar_credits = 0;
-  AccessDrain drain;
-  DrainingInvalidations invalidations;
   ByStream<SmStats> stats;
   ByStream<SmStats> reported;  // values at the last report
   SmTimes times;
@@ -185,7 +175,6 @@ struct SmState {
   ContextTransfer transfer;
   BlockControl control{};
   SwapCounts swap_counts;
-  PageUses uses;
   StalledWarps stalled_warps;  // if they are reported
 
   static std::span<Stat<SmState> const> list() {
@@ -263,7 +252,7 @@ struct SmState {
             [](S s) -> auto const& { return s.times.fault_wait; })
             .stored_summed(),
         {"faulted_pages", "count", "Faulted pages with stalled transactions", StatKind::level,
-         [](S s) { return std::uint64_t{s.faulted.pages()}; }},
+         [](S s) { return std::uint64_t{s.translation.faulted().pages()}; }},
         {"warps_in_faults", "count", "Warps stalled only by page faults", StatKind::level,
          [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
         {"blocks_in_faults", "count",
@@ -415,6 +404,7 @@ class Sm final : public Component<SmSpec, SmState> {
                             Cx& cx) const;
   // It is kept from `since` on.
   void park(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
+  struct Responding;
   // The latency stack (sm_latency.cpp): the time of a translation and of a line, for one transaction that has
   // waited for it and for many together; and the end of a transaction.
   void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const;
@@ -425,16 +415,17 @@ class Sm final : public Component<SmSpec, SmState> {
                     Time now) const;
   // Reports a page use to the driver, if it tracks them.
   void report_use(std::uint64_t page, Access access, Cx& cx) const {
-    if (cx.state().uses.enabled()) report_to_driver(page, access, cx);
+    if (cx.state().translation.must_report(page, access, cx.now()))
+      cx.send(used, PageUse{page, spec().device, access, {}});
   }
-  void report_to_driver(std::uint64_t page, Access access, Cx& cx) const;
   bool access(LsuItem const& item, Time at, std::uint32_t train, Outgoing& outgoing, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   std::uint32_t credits(PhysAddr address, SmState const& s) const;
   void send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoing, Cx& cx) const;
   void depart(Outgoing& outgoing, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {
-    return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
+    return s.position < s.current.size() || !s.translation.translated().empty() ||
+           !s.translation.again().empty();
   }
 
   ThreadBlocks::SwapTrigger swap_trigger_;
