@@ -190,12 +190,13 @@ TEST_CASE("SM: with one MSHR for pages, translations are served one after the ot
 }
 
 TEST_CASE(
-    "SM: with one MSHR for pages, hits are served during a miss and misses on its page merge; another page "
-    "stalls them") {
+    "SM: under one miss hits are served and misses on its page merge, and another page stalls them; a "
+    "blocking TLB stalls all") {
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x3000), load(0x2040), load(0x3040),
                                load(0x20c0), load(0x4000), load(0x2080), compute(1, true)});
-  auto const first_line = [&](std::uint32_t mshrs, std::uint64_t offset) {
+  auto const first_line = [&](std::string_view misses, std::uint32_t mshrs, std::uint64_t offset) {
     auto spec = unit_rates();
+    spec.l1_tlb.misses.choose(misses);
     spec.l1_tlb.mshrs = mshrs;
     SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
     std::vector<std::uint64_t> pages;
@@ -208,10 +209,32 @@ TEST_CASE(
         return b.cache->nanoseconds()[i] < responded;
     return false;
   };
-  CHECK(first_line(1, 0x40));   // after the miss of page 3
-  CHECK(first_line(1, 0xc0));   // after a second miss of page 3, merged with the first one
-  CHECK(!first_line(1, 0x80));  // after page 4, which waits for the MSHR
-  CHECK(first_line(2, 0x80));
+  auto const one = [&](std::string_view misses, std::uint32_t mshrs) {
+    CHECK(first_line(misses, mshrs, 0x40));   // after the miss of page 3
+    CHECK(first_line(misses, mshrs, 0xc0));   // after a second miss of page 3, merged with the first one
+    CHECK(!first_line(misses, mshrs, 0x80));  // after page 4, which waits for the MSHR
+  };
+  one("non_blocking", 1);
+  one("hit_under_miss", 64);
+  CHECK(first_line("non_blocking", 2, 0x80));
+  for (std::uint64_t const offset : {0x40, 0xc0, 0x80}) CHECK(!first_line("blocking", 64, offset));
+}
+
+TEST_CASE("SM: a blocking TLB serves the accesses behind a miss one per cycle after its answer") {
+  auto const w = same_for_all({load(0x2000), compute(1, true), load(0x3000), load(0x2040), load(0x3040),
+                               load(0x2080), compute(1, true)});
+  auto spec = unit_rates();
+  spec.l1_tlb.misses.choose("blocking");
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+  auto const times = b.cache->nanoseconds();
+  REQUIRE(times.size() == 5);
+  REQUIRE(b.tlb->nanoseconds().size() == 2);
+  // A translation, 20 ns, arrives over a link of 1 ns. Its line is looked up at once, in a cycle, and sent
+  // over a link; each of the others takes a look-up in the TLB first, in the next cycle.
+  auto const first = b.tlb->nanoseconds()[1] + 20 + 1 + 1 + 1;
+  CHECK(times[1] == first);
+  for (std::size_t i = 2; i < 5; ++i) CHECK(times[i] == first + 1 + static_cast<std::int64_t>(i) - 1);
+  CHECK(b.sm.state().times.load_store.in(LoadStoreStall::l1_tlb_mshr) != 0);
 }
 
 TEST_CASE("SM: with one credit of the L2 slice, a request waits for the previous response") {

@@ -137,6 +137,19 @@ TEST_CASE("translation client: without an MSHR or room for waiters, an access mu
   CHECK(c.mshrs().waiting() == 2);
 }
 
+TEST_CASE("translation client: one that stops at a miss looks nothing up until the answer") {
+  for (bool const stops : {false, true}) {
+    auto limits = kRoomy;
+    limits.stops_at_miss = stops;
+    auto c = client<Use>(limits);
+    CHECK(c.may_look_up());
+    miss(c, 7, Use{1});
+    CHECK(c.may_look_up() == !stops);
+    respond(c, 7, FoundBy::nothing);  // a faulted page stops nothing
+    CHECK(c.may_look_up());
+  }
+}
+
 TEST_CASE("translation client: at the limit of faulted accesses, only those looked up again have room") {
   auto limits = kRoomy;
   limits.faulted_accesses = 1;

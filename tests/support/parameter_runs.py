@@ -144,6 +144,7 @@ RULES = [
     (r"gpu\.l1_tlb\.range\.range_entries", CENTRAL | RANGES, ["1"]),
     (r"(gpu\.(l1|l2)_tlb|iommu).*range\.range_entries", CENTRAL | FIRST_TOUCH, []),
     (r"gpu\.(l1_tlb|l2_tlb)\.(.*large_.*)", LARGE, []),
+    (r"gpu\.l1_tlb\.misses", MEMORY, []),
     (r"gpu\.l1_tlb\.waiters", MEMORY | {"gpu.l1_tlb.mshrs": "1024"}, ["128"]),
     (r"gpu\.l1_cache\.waiters", MEMORY | {"gpu.l1_cache.mshrs": "1024", "gpu.l1_tlb.entries": "512"}, ["128"]),
     (r"gpu\.l1_tlb\.(faulted_pages|faulted_accesses)", MIGRATE, []),

@@ -330,7 +330,7 @@ void Assembly::build_cpus() {
 std::size_t Assembly::replays_of_gpu() const {
   if (!config_.memory.replays_faults()) return 0;
   auto const& l1 = config_.l1_tlb;
-  return sms_ * (std::size_t{l1.faulted_pages} + l1.mshrs + config_.scalar_cache.requests) +
+  return sms_ * (std::size_t{l1.faulted_pages} + l1.outstanding() + config_.scalar_cache.requests) +
          config_.gmmu.pending;
 }
 
@@ -394,7 +394,7 @@ void Assembly::build_gpus() {
         {.params = config_.l2_tlb,
          .clock = clock,
          .clients = sms_ + scalar_caches,
-         .requests_per_client = std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
+         .requests_per_client = std::max(config_.l1_tlb.outstanding(), config_.scalar_cache.tlb_mshrs),
          .moves = config_.driver.migrations,
          .page_bits = page_bits_,
          .page_sizes = config_.memory.sizes_of_pages(),

@@ -101,6 +101,7 @@ void MachineConfig::exclude_unused(Config& config) const {
       {facts::kMovesWithoutCopies, memory.pages_move() &&
                                        memory.remote_touch.facts().events.has(PageEventKind::fault) &&
                                        !memory.remote_touch.facts().makes_copies},
+      {facts::kMissesToEveryMshr, l1_tlb.misses.facts().pages == MissTreatment::kEveryMshr},
       {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},

@@ -317,6 +317,7 @@ void MachineConfig::check(Config& config) const {
              "gpu.l2_cache.partition_latency", "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size, "a page");
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
+  rules.policy("gpu.l1_tlb", "misses", l1_tlb.misses, {});
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
                 page_walk_cache.replacement);

@@ -36,12 +36,13 @@ SmState Sm::initial() const {
   s.warp_order = p.sm.warp_order.make({});
   auto const& tlb = p.l1_tlb;
   s.translation = {tlb.policies.make(tlb.entries, tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start),
-                   {.mshrs = tlb.mshrs,
+                   {.mshrs = tlb.outstanding(),
                     .waiters = tlb.waiters,
                     .faulted_pages = tlb.faulted_pages,
                     .faulted_accesses = tlb.faulted_accesses,
-                    .late_pages = tlb.mshrs,
+                    .late_pages = tlb.outstanding(),
                     .late_accesses = tlb.waiters,
+       .stops_at_miss = tlb.misses.facts().stops,
                     .translated = 2 * std::size_t{tlb.waiters} + tlb.faulted_accesses,
                     .invalidations = p.moves},
                    p.page_uses};

@@ -101,6 +101,10 @@ bool Sm::move_transactions(Outgoing& outgoing, Cx& cx) const {
 template <class Lines>
 bool Sm::translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lines&& lines, Cx& cx) const {
   auto& s = cx.state();
+  if (!s.translation.may_look_up()) {
+    outgoing.stall = LoadStoreStall::l1_tlb_mshr;
+    return false;
+  }
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + l1_tlb_latency_;
   auto const since = item.since;

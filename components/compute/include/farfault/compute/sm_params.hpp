@@ -11,6 +11,7 @@
 #include "farfault/parts/replacement.hpp"
 #include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/kernel.hpp"
+#include "farfault/translation/miss_treatment.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
 namespace farfault {
@@ -85,6 +86,7 @@ struct L1TlbParams {
   std::uint32_t waiters = 256;
   std::uint32_t faulted_pages = 56;
   std::uint32_t faulted_accesses = 1024;
+  PolicyChoice<MissTreatment> misses{"non_blocking"};
   TlbPolicies policies;
   void describe(ParamTable& t) {
     t.count("entries", entries, {1, 65536}, "Entries of the L1 TLB",
@@ -93,8 +95,11 @@ struct L1TlbParams {
             "GMMU Bypass (NPC 2020), Table 1");
     t.count("latency", latency, {1, 1000}, "Look-up latency in cycles",
             "MGPUSim 4.2 (shader array builder): 1");
+    misses.describe(t, "misses", "Accesses while translations are outstanding",
+                    "MGPUSim 4.2 (shader array builder): non_blocking");
     t.count("mshrs", mshrs, {1, 4096}, "Maximum pages with an outstanding miss",
-            "MGPUSim 4.2 (shader array builder): 64");
+            "MGPUSim 4.2 (shader array builder): 64")
+        .only_when(facts::kMissesToEveryMshr);
     t.count("waiters", waiters, {128, 65536}, "Maximum transactions waiting for translations", "assumed");
     t.count("faulted_pages", faulted_pages, {1, 4096},
             "Maximum faulted pages (unmapped or about to move) with transactions stalled until the replay. "
@@ -107,6 +112,11 @@ struct L1TlbParams {
             "assumed")
         .only_when(facts::kReplays);
     policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): least recently used");
+  }
+  // Maximum pages with an outstanding miss.
+  std::uint32_t outstanding() const {
+    std::uint32_t const pages = misses.facts().pages;
+    return pages == MissTreatment::kEveryMshr ? mshrs : pages;
   }
 };
 

@@ -35,6 +35,7 @@ inline constexpr Fact kEachFault{"driver.batch.replay = \"each_fault\""};
 inline constexpr Fact kAccessCounters{"a memory.remote_touch that decides about counted accesses"};
 inline constexpr Fact kMovesWithoutCopies{
     "a memory.remote_touch that moves pages at faults and makes no copies"};
+inline constexpr Fact kMissesToEveryMshr{"a gpu.l1_tlb.misses that uses all MSHRs"};
 inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
 
 // Facts about the selected machine.

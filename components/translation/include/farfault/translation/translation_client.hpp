@@ -18,6 +18,7 @@
 #include <tuple>
 #include <utility>
 
+#include "farfault/engine/archive.hpp"
 #include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/parts/faulted_accesses.hpp"
@@ -50,6 +51,7 @@ class TranslationClient {
     // Of each, how many may be added to accesses in MSHRs when the limit is reached (faulted_accesses.hpp).
     std::uint32_t late_pages = 0;
     std::uint32_t late_accesses = 0;
+    bool stops_at_miss = false;  // no look-up while a miss is outstanding
     std::size_t translated = 1;
     std::size_t invalidations = 1;
   };
@@ -61,8 +63,11 @@ class TranslationClient {
         faulted_(limits.faulted_pages, limits.faulted_accesses, limits.late_pages, limits.late_accesses),
         translated_(limits.translated),
         invalidations_(limits.invalidations),
-        uses_(uses) {}
+        uses_(uses),
+        stops_at_miss_{limits.stops_at_miss ? 1U : 0U} {}
 
+  // False while accesses must wait for an outstanding miss.
+  bool may_look_up() const { return stops_at_miss_.value == 0 || mshrs_.in_use() == 0; }
   std::optional<PageTranslation> lookup(std::uint64_t page) { return tlb_->lookup(page); }
 
   // Where an access to `page` waits that has missed the TLB. `again`: it is looked up after a replay, and
@@ -151,7 +156,9 @@ class TranslationClient {
   FaultedAccesses<Access> const& faulted() const { return faulted_; }
   Ring<Access> const& translated() const { return translated_; }
 
-  auto members() { return std::tie(tlb_, mshrs_, faulted_, translated_, drain_, invalidations_, uses_); }
+  auto members() {
+    return std::tie(tlb_, mshrs_, faulted_, translated_, drain_, invalidations_, uses_, stops_at_miss_);
+  }
 
  private:
   static constexpr bool kWrites = requires(Access a) { a.access; };
@@ -185,6 +192,7 @@ class TranslationClient {
   AccessDrain drain_;
   DrainingInvalidations invalidations_;
   PageUses uses_;
+  Fixed<std::uint64_t> stops_at_miss_{};
 };
 
 }  // namespace farfault
