@@ -343,7 +343,9 @@ std::size_t Assembly::counter_orders_of_gpu() const {
 
 void Assembly::build_gpus() {
   auto const clock = gpu_clock();
-  auto const layout = config_.gpu_memory();
+  auto layout = config_.gpu_memory();
+  gpu_hash_ = layout.hash_of(config_.l2_cache.hash.facts().mask);
+  if (gpu_hash_) layout.hash = &*gpu_hash_;
   auto const memory = layout.slice_map();
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
   auto const scalar_caches = (sms_ + config_.scalar_cache.sms - 1) / config_.scalar_cache.sms;
@@ -499,7 +501,7 @@ void Assembly::build_gpus() {
       sm.page_sizes = config_.memory.sizes_of_pages();
       sm.mapped_at_start = &mapped_for(gpu);
       sm.slices = config_.l2_cache.slices_per_partition();
-      sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
+      sm.memory = AddressMap(sm.slices, layout.interleave, layout.hash);
       sm.local_train = local_train_;
       sm.remote_train = remote_train_;
       sm.train_block = train_block_;
@@ -545,7 +547,8 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.page_uses = config_.page_uses();
   spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
-  spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
+  spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes,
+                           gpu_hash_ ? &*gpu_hash_ : nullptr);
   gpus_[gpu]->scalar_caches.push_back(
       &system_->add<ScalarCache>(device_names_.gpus[gpu] + ".scalar_cache" + std::to_string(index), spec));
 }

@@ -318,6 +318,7 @@ void MachineConfig::check(Config& config) const {
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size, "a page");
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
   rules.policy("gpu.l1_tlb", "misses", l1_tlb.misses, {});
+  rules.policy("gpu.l2_cache", "hash", l2_cache.hash, {});
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
                 page_walk_cache.replacement);

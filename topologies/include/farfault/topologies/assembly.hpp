@@ -404,7 +404,8 @@ class Assembly {
   bool nics_known_;  // for MachineConfig::packet_format
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;
-  std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices
+  std::optional<BankHash> gpu_hash_;  // of the memory of every GPU
+  std::uint32_t local_train_ = 1;     // lines that travel as one message, within a GPU and to other devices
   std::uint32_t remote_train_ = 1;
   std::uint32_t cpu_train_ = 1;                       // for a copy engine's lines to CPUs
   std::uint32_t train_block_ = 64;                    // bytes of the block that contains a train

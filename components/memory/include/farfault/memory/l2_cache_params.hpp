@@ -8,6 +8,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
 #include "farfault/memory/walk_reads.hpp"
+#include "farfault/parts/address_hash.hpp"
 
 namespace farfault {
 
@@ -45,6 +46,7 @@ struct L2CacheParams : SlicedCacheParams {
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
   std::uint32_t ports = 1;
+  PolicyChoice<AddressHash> hash{"turns"};
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
@@ -74,6 +76,8 @@ struct L2CacheParams : SlicedCacheParams {
         .only_when(sibling("miss_path").is("home_slice") || sibling("partitions").is(1));
     t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
             "assumed: 1; MASK (ASPLOS 2018) and Mosaic (MICRO 2017), Table 1: 2");
+    hash.describe(t, "hash", "Slice of a block of `interleave` bytes, and with it the memory channel",
+                  "assumed: turns; Accel-Sim, SM7_QV100: ipoly");
     walk_reads.describe(t, "walk_reads", "L2 policy for page-walk reads",
                         "GMMU Bypass (NPC 2020), Mosaic (MICRO 2017): as all other requests");
   }

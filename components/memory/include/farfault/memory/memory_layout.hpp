@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout of a device's memory over its L2 slices and DRAM channels, and the connections between these.
 //
-// - Blocks of `interleave` bytes rotate over all slices: an address has one home slice.
+// - Blocks of `interleave` bytes rotate over all slices, or follow a hash: an address has one home slice.
 // - With fewer channels than slices, neighbouring slices share a channel; with more, the blocks of a slice
 //   rotate over its channels.
 // - copies: number of equal groups of slices (partitions of an L2 cache that access memory directly). A slice
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "farfault/parts/address_map.hpp"
 
@@ -23,9 +24,15 @@ struct MemoryLayout {
   std::uint32_t channels = 1;
   std::uint64_t interleave = 256;
   std::uint32_t copies = 1;
+  BankHash const* hash = nullptr;  // of blocks over the slices or, if there are more, channels; null: none
 
-  AddressMap slice_map() const { return {slices, interleave}; }
-  AddressMap channel_map() const { return {channels, interleave * (slices / joint())}; }
+  AddressMap slice_map() const { return {slices, interleave, hash}; }
+  AddressMap channel_map() const { return {channels, interleave * (slices / joint()), hash}; }
+  // The hash, if `mask` is one.
+  std::optional<BankHash> hash_of(AddressHash::Mask mask) const {
+    if (mask == nullptr) return std::nullopt;
+    return BankHash(mask, std::max(slices, channels), interleave);
+  }
 
   std::uint32_t banks() const { return joint() % copies == 0 ? joint() / copies : 1; }
   std::uint32_t bank_of_slice(std::uint32_t slice) const {
