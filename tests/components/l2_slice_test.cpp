@@ -170,6 +170,50 @@ TEST_CASE("L2 slice: without a free MSHR, requests stall in order and resume whe
   CHECK(b.slice.state().stats.mshr_stalls == 2);
 }
 
+TEST_CASE("L2 slice: page-walk reads in a place of their own overtake stalled requests") {
+  auto const walk = [](PhysAddr address, std::uint32_t tag) {
+    auto m = read(address, tag, 1);
+    m.requester.kind = walk_read(1);
+    return m;
+  };
+  auto const leave = [&](std::uint32_t places) {
+    auto spec = small_slice();
+    spec.params.mshrs = 1;
+    spec.params.walk_queue = places;
+    SliceBench b(spec, {{Time{10ns}, read(0x40, 1)},
+                        {Time{11ns}, read(0x80, 2)},
+                        {Time{12ns}, read(0xc0, 3)},
+                        {Time{13ns}, walk(0x100, 4)},
+                        {Time{14ns}, walk(0x148, 5)}});
+    CHECK(b.slice.waiting_for().empty());
+    std::vector<PhysAddr> lines;
+    for (auto const& r : b.dram->records()) lines.push_back(r.message.address);
+    CHECK(b.dram->nanoseconds() == Times{25, 91, 157, 223, 289});
+    return lines;
+  };
+  CHECK(leave(0) == std::vector<PhysAddr>{0x40, 0x80, 0xc0, 0x100, 0x140});
+  CHECK(leave(1) == std::vector<PhysAddr>{0x40, 0x100, 0x80, 0xc0, 0x140});  // the second has no place
+  CHECK(leave(2) == std::vector<PhysAddr>{0x40, 0x100, 0x140, 0x80, 0xc0});
+}
+
+TEST_CASE("L2 slice: a page-walk read that hits does not wait for stalled requests") {
+  auto const hit_after = [](std::uint32_t places) {
+    auto spec = small_slice();
+    spec.params.mshrs = 1;
+    spec.params.walk_queue = places;
+    auto walk = read(0x48, 9, 1);
+    walk.requester.kind = walk_read(1);
+    SliceBench b(spec, {{Time{10ns}, read(0x40, 1)},
+                        {Time{200ns}, read(0x80, 2)},
+                        {Time{201ns}, read(0xc0, 3)},
+                        {Time{210ns}, walk}});
+    return b.responses[1]->nanoseconds();
+  };
+  CHECK(hit_after(1) == Times{210 + 14 + 1});
+  // The line of 0x80 arrives at 266. The read of 0xc0 takes the first cycle.
+  CHECK(hit_after(0) == Times{267 + 14 + 1});
+}
+
 TEST_CASE("L2 slice: a merged read stalls if its MSHR has no room") {
   auto spec = small_slice();
   spec.params.waiters = 1;

@@ -49,7 +49,7 @@ L2SliceState L2Slice::initial() const {
   if (may_bypass_) s.passing.resize(p.params.mshrs);
   s.own_mshrs = MshrTable<L2Waiter>(own_mshrs_, own_mshrs_ == 0 ? 0 : p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
-  if (overtakes_) s.stalled_bypasses = Ring<MemRequest>(p.queue);
+  if (overtakes_ || p.params.walk_queue != 0) s.stalled_walks = Ring<MemRequest>(p.queue);
   auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
@@ -77,7 +77,7 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
 
 std::string L2Slice::waiting_for() const {
   auto const& s = state();
-  auto const stalled = s.stalled.size() + s.far.stalled.size() + s.stalled_bypasses.size();
+  auto const stalled = s.stalled.size() + s.far.stalled.size() + s.stalled_walks.size();
   auto const far = s.far.mshrs.in_use() + s.far.free_writes.taken();
   auto const lines = s.mshrs.in_use() + s.own_mshrs.in_use();
   if (lines == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.pending.empty()) return {};
@@ -97,7 +97,7 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   Outgoing outgoing;
   auto* queue = &s.stalled;
   if (overtakes(m, cx)) [[unlikely]]
-    queue = &s.stalled_bypasses;
+    queue = &s.stalled_walks;
   if (!queue->empty() || !serve(rest, false, outgoing, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
     queue->push(rest);
@@ -358,8 +358,8 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
 
 void L2Slice::resume_stalled(Outgoing& outgoing, Cx& cx) const {
   auto& s = cx.state();
-  while (overtakes_ && !s.stalled_bypasses.empty() && serve(s.stalled_bypasses.front(), false, outgoing, cx))
-    s.stalled_bypasses.pop();
+  while (!s.stalled_walks.empty() && serve(s.stalled_walks.front(), false, outgoing, cx))
+    s.stalled_walks.pop();
   auto const next_of = [&](bool far) {
     auto& queue = far ? s.far.stalled : s.stalled;
     if (queue.empty() || !serve(queue.front(), far, outgoing, cx)) return false;

@@ -46,6 +46,7 @@ struct L2CacheParams : SlicedCacheParams {
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
   std::uint32_t ports = 1;
+  std::uint32_t walk_queue = 0;
   PolicyChoice<AddressHash> hash{"turns"};
   PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
@@ -76,6 +77,10 @@ struct L2CacheParams : SlicedCacheParams {
         .only_when(sibling("miss_path").is("home_slice") || sibling("partitions").is(1));
     t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
             "assumed: 1; MASK (ASPLOS 2018) and Mosaic (MICRO 2017), Table 1: 2");
+    t.count(
+        "walk_queue", walk_queue, {0, 4096},
+        "Places of a slice for page-walk reads that overtake stalled requests. 0: none, in order of arrival",
+        "assumed: 0; MASK (ASPLOS 2018) has such a queue in the memory controller, not in the L2 cache");
     hash.describe(t, "hash", "Slice of a block of `interleave` bytes, and with it the memory channel",
                   "assumed: turns; Accel-Sim, SM7_QV100: ipoly");
     walk_reads.describe(t, "walk_reads", "L2 policy for page-walk reads",

@@ -8,7 +8,8 @@
 // - Write-back; a write miss allocates its line without a fetch.
 // - Misses go to one or several DRAM channels, or slices of a cache in front of them.
 // - Back-pressure: a request without an MSHR, a credit or room for its victim stalls all later ones, except
-//   page-walk reads that overtake them (walk_reads.hpp).
+//   page-walk reads that overtake them: in a place for such reads (walk_queue), or past the cache
+//   (walk_reads.hpp). These stall in order among themselves, and go first when a resource is free.
 // - Guarantees: a dirty line is never read from memory. Requests of other partitions cause no cyclic wait
 //   (FarState).
 #pragma once
@@ -143,7 +144,7 @@ struct L2SliceState {
   std::vector<std::uint8_t> passing;  // by MSHR, if reads may bypass the cache: its line is not kept
   MshrTable<L2Waiter> own_mshrs;      // for reads that bypass the cache, if they have separate MSHRs
   Ring<MemRequest> stalled;           // in order, behind a request without an MSHR
-  Ring<MemRequest> stalled_bypasses;  // bypassing reads, if they overtake stalled requests
+  Ring<MemRequest> stalled_walks;     // page-walk reads that overtake them
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Ports ports;
   Ports response_ports;
@@ -298,9 +299,15 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   [[gnu::noinline]] bool bypass_with_own_mshr(MemRequest const& m, Outgoing& outgoing, Cx& cx) const;
   [[gnu::noinline]] void on_bypass_response(MemResponse const& m, Outgoing& outgoing, Cx& cx) const;
   // True if it overtakes stalled requests and waits only for earlier requests that do.
-  bool overtakes(MemRequest const& m, Cx& cx) const { return overtakes_ && bypasses(m, cx); }
-  bool stalls(L2SliceState const& s) const {
-    return !s.stalled.empty() || !s.far.stalled.empty() || (overtakes_ && !s.stalled_bypasses.empty());
+  bool overtakes(MemRequest const& m, Cx& cx) const {
+    return (overtakes_ && bypasses(m, cx)) || (spec().params.walk_queue != 0 && has_place(m, cx.state()));
+  }
+  bool has_place(MemRequest const& m, L2SliceState const& s) const {
+    return is_walk(m.requester.kind) && m.access == Access::read &&
+           s.stalled_walks.size() < spec().params.walk_queue;
+  }
+  static bool stalls(L2SliceState const& s) {
+    return !s.stalled.empty() || !s.far.stalled.empty() || !s.stalled_walks.empty();
   }
   // Serves one line of a request that has `left` lines, including this one; false if they must stall. A miss
   // needs room for all of them.
