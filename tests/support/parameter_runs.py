@@ -162,6 +162,7 @@ RULES = [
     (r"gpu\.scalar_cache\..*range\..*", SCALAR | RANGES, ["0"]),
     (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all"}, []),
     (r"gpu\.scalar_cache\..*", SCALAR, []),
+    (r"gpu\.l2_cache\.walk_queue", SHARED_GPU | {"gpu.l2_cache.mshrs": "2"}, ["8"]),
     (r"gpu\.l2_cache\.translation_aware_bypass\.(sampled|own_mshrs)", BYPASSED, ["1"]),
     (r"gpu\.l2_cache\.translation_aware_bypass\.overtakes", BYPASSED | {"gpu.l2_cache.translation_aware_bypass.own_mshrs": "16"}, []),
     (r"gpu\.(dram|l2_cache)\.(address_space_aware|translation_aware_bypass)\..*", SHARED_GPU, []),

@@ -80,9 +80,9 @@ struct L2CacheParams : SlicedCacheParams {
     t.count(
         "walk_queue", walk_queue, {0, 4096},
         "Places of a slice for page-walk reads that overtake stalled requests. 0: none, in order of arrival",
-        "assumed: 0; MASK (ASPLOS 2018) has such a queue in the memory controller, not in the L2 cache");
+        "MGPUSim 4.2: 0");
     hash.describe(t, "hash", "Slice of a block of `interleave` bytes, and with it the memory channel",
-                  "assumed: turns; Accel-Sim, SM7_QV100: ipoly");
+                  "MGPUSim 4.2: turns; Accel-Sim, SM7_QV100: ipoly");
     walk_reads.describe(t, "walk_reads", "L2 policy for page-walk reads",
                         "GMMU Bypass (NPC 2020), Mosaic (MICRO 2017): as all other requests");
   }
