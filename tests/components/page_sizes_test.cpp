@@ -62,7 +62,7 @@ TEST_CASE("SM: an invalidation of a large page drops its translation and all of 
   b.size = kLarge;
   b.run();
   CHECK(b.invalidated->nanoseconds() == Times{301});
-  CHECK(b.sm.state().l1_tlb_invalidated == 1);
+  CHECK(b.sm.state().load_store.l1_tlb_invalidated == 1);
   CHECK(b.tlb->records().size() == 4);  // two merged misses, twice
   CHECK(b.cache->records().size() == 4);
 }

@@ -79,10 +79,10 @@ TEST_CASE(
   CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
   CHECK(b.accesses() == Times{207, 525});
   auto const& s = b.sm.state();
-  CHECK(s.swap_counts.blocks == 1);
-  CHECK(s.swap_counts.saved == 1);
-  CHECK(s.swap_counts.context_bytes == 2 * 336);
-  CHECK(s.held.waiting() == 0);
+  CHECK(s.swapped.counts.blocks == 1);
+  CHECK(s.swapped.counts.saved == 1);
+  CHECK(s.swapped.counts.context_bytes == 2 * 336);
+  CHECK(s.swapped.held.waiting() == 0);
   CHECK(b.done->count() == 2);
   CHECK(b.done->records()[0].message.block == 1);
 }
@@ -105,7 +105,7 @@ TEST_CASE("SM: contexts are in an area of the SM, and their lines are marked as 
 TEST_CASE("SM: with swapping only on faults, a block that waits for memory keeps its slot") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
   b.run();
-  CHECK(b.sm.state().swap_counts.blocks == 0);
+  CHECK(b.sm.state().swapped.counts.blocks == 0);
   // Translated at 124, data at 177, one instruction; block 1 issues at 179.
   CHECK(b.accesses()[0] == 126);
   CHECK(b.done->count() == 2);
@@ -120,7 +120,7 @@ TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and
   CHECK(b.contexts(Access::write).empty());
   // 336 bytes at 128 bytes per cycle: three cycles, from 124 to 127. Block 1 issues at 128.
   CHECK(b.tlb->nanoseconds() == Times{103, 130, 502});
-  CHECK(b.sm.state().swap_counts.saved == 1);
+  CHECK(b.sm.state().swapped.counts.saved == 1);
 }
 
 TEST_CASE("SM: a block is saved whenever it is swapped out, even with registers for both blocks") {
@@ -130,8 +130,8 @@ TEST_CASE("SM: a block is saved whenever it is swapped out, even with registers 
   CHECK(b.contexts(Access::write) == Times{125, 126, 127, 128, 129, 130});
   CHECK(b.tlb->nanoseconds() == Times{103, 184, 502});
   CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
-  CHECK(b.sm.state().swap_counts.saved == 1);
-  CHECK(b.sm.state().swap_counts.context_bytes == 2 * 336);
+  CHECK(b.sm.state().swapped.counts.saved == 1);
+  CHECK(b.sm.state().swapped.counts.context_bytes == 2 * 336);
 }
 
 TEST_CASE("SM: saved as needed, only the state of warps moves with registers for both blocks") {
@@ -140,9 +140,9 @@ TEST_CASE("SM: saved as needed, only the state of warps moves with registers for
   CHECK(b.contexts(Access::write).empty());
   // 80 bytes: one cycle.
   CHECK(b.tlb->nanoseconds() == Times{103, 128, 502});
-  CHECK(b.sm.state().swap_counts.blocks == 1);
-  CHECK(b.sm.state().swap_counts.saved == 0);
-  CHECK(b.sm.state().swap_counts.context_bytes == 2 * 80);
+  CHECK(b.sm.state().swapped.counts.blocks == 1);
+  CHECK(b.sm.state().swapped.counts.saved == 0);
+  CHECK(b.sm.state().swapped.counts.context_bytes == 2 * 80);
 }
 
 TEST_CASE("SM: a virtual thread is swapped out as soon as all of its warps wait for accesses") {
@@ -150,7 +150,7 @@ TEST_CASE("SM: a virtual thread is swapped out as soon as all of its warps wait 
   b.run();
   // Block 0 issues at 101 and stalls. Its slot is free one cycle later; block 1 issues at 103.
   CHECK(b.tlb->nanoseconds() == Times{103, 105});
-  CHECK(b.sm.state().swap_counts.blocks >= 1);
+  CHECK(b.sm.state().swapped.counts.blocks >= 1);
   CHECK(b.done->count() == 2);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("SM: with a limit of zero swapped-out blocks, no block is swapped out"
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks(), {{Time{110ns}, {0, 0}}});
   b.run();
-  CHECK(b.sm.state().swap_counts.blocks == 0);
+  CHECK(b.sm.state().swapped.counts.blocks == 0);
   CHECK(b.done->records()[0].message.block == 0);
   CHECK(b.done->count() == 2);
   BlocksBench later(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
@@ -172,7 +172,7 @@ TEST_CASE("SM: a swapped-out block that can continue replaces one that has stall
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}, {3, 1}},
                 {{Time{500ns}, replay(2)}, {Time{900ns}, replay(3)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  CHECK(b.sm.state().swap_counts.blocks == 2);
+  CHECK(b.sm.state().swapped.counts.blocks == 2);
   CHECK(b.contexts(Access::write).size() == 12);
   CHECK(b.contexts(Access::write)[6] == 501);
   // Saved at 557; restoring block 0 starts at 558.
@@ -195,7 +195,7 @@ TEST_CASE(
   spec.sm.max_warps = 2;
   BlocksBench b(spec, w, {{2, 1}}, {{Time{800ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  CHECK(b.sm.state().swap_counts.blocks == 1);
+  CHECK(b.sm.state().swapped.counts.blocks == 1);
   CHECK(b.contexts(Access::write).size() == 11);  // 672 bytes
   CHECK(b.done->count() == 2);
   CHECK(b.done->records()[0].message.block == 1);

@@ -29,7 +29,7 @@ struct FaultBench : SmBench {
 
 std::vector<std::uint64_t> pages_in_tlb(SmBench const& b) {
   std::vector<std::uint64_t> pages;
-  b.sm.state().translation.tlb()->each_entry(
+  b.sm.state().load_store.translation.tlb()->each_entry(
       [&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
   return pages;
 }
@@ -307,10 +307,10 @@ TEST_CASE("SM: for any fault capacity and number of faults, every access is made
     CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
     CHECK(s.stats[0].faulted == s.stats[0].replayed);
     CHECK(s.stats[0].faulted >= 12);
-    CHECK(s.translation.faulted().pages() == 0);
-    CHECK(s.translation.again().empty());
-    CHECK(s.translation.mshrs().in_use() == 0);
-    CHECK(s.slice_credits[0] == 2);
+    CHECK(s.load_store.translation.faulted().pages() == 0);
+    CHECK(s.load_store.translation.again().empty());
+    CHECK(s.load_store.translation.mshrs().in_use() == 0);
+    CHECK(s.load_store.slice_credits[0] == 2);
     CHECK(b.waiting().warps == 0);
   }
 }

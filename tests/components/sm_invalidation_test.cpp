@@ -46,14 +46,14 @@ TEST_CASE(
   CHECK(b.sm.waiting_for().empty());
   auto const& s = b.sm.state();
   CHECK(b.invalidated->count() == 60);
-  CHECK(s.l1_tlb_invalidated > 2);
-  CHECK(!s.translation.is_invalidating());
+  CHECK(s.load_store.l1_tlb_invalidated > 2);
+  CHECK(!s.load_store.translation.is_invalidating());
   CHECK(s.stats[0].instructions() == 64 * 13);
   CHECK(s.stats[0].memory_instructions == 64 * 12);
-  CHECK(s.slice_credits[0] == 2);
-  CHECK(s.remote_credits == 2);
-  CHECK(s.translation.mshrs().in_use() == 0);
-  CHECK(s.l1_mshrs.in_use() == 0);
+  CHECK(s.load_store.slice_credits[0] == 2);
+  CHECK(s.load_store.remote_credits == 2);
+  CHECK(s.load_store.translation.mshrs().in_use() == 0);
+  CHECK(s.load_store.l1_mshrs.in_use() == 0);
   CHECK(s.stats[0].l1_hits + s.stats[0].l1_misses + s.stats[0].stores == s.stats[0].transactions);
   CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
 }
@@ -68,7 +68,7 @@ TEST_CASE("SM: an invalidation of all drops every translation, but only the line
   CHECK(b.tlb->records()[2].message.page == 2);
   CHECK(b.tlb->records()[3].message.page == 3);
   CHECK(b.cache->records().size() == 3);
-  CHECK(b.sm.state().l1_tlb_invalidated == 2);
+  CHECK(b.sm.state().load_store.l1_tlb_invalidated == 2);
   CHECK(b.invalidated->count() == 1);
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("SM: an invalidation drops only the translation and the lines of its p
   REQUIRE(b.cache->records().size() == 3);
   CHECK(b.cache->records()[2].message.address == physical(0, 9 << 12));
   CHECK(b.sm.state().stats[0].l1_hits == 1);
-  CHECK(b.sm.state().l1_tlb_invalidated == 1);
+  CHECK(b.sm.state().load_store.l1_tlb_invalidated == 1);
 }
 
 TEST_CASE("SM: an invalidation is acknowledged when earlier accesses, loads and stores, have completed") {

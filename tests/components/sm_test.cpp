@@ -255,7 +255,7 @@ TEST_CASE("SM: a page of another GPU is accessed over the RDMA engine, and cache
   CHECK(b.remote->records()[1].message.access == Access::write);
   CHECK(b.sm.state().stats[0].remote_accesses == 2);
   CHECK(b.sm.state().stats[0].l1_hits == 1);
-  CHECK(b.sm.state().remote_credits == 128);
+  CHECK(b.sm.state().load_store.remote_credits == 128);
 }
 
 TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between blocks of one") {

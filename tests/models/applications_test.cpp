@@ -56,7 +56,7 @@ void look(ModelRun& run, Found& found) {
     for (auto const& a : run.applications())
       if (std::ranges::find(a.sms, sm.spec().index) != a.sms.end()) space = a.space;
     auto const& s = sm.state();
-    s.translation.tlb()->each_entry([&](std::uint64_t page, PageTranslation const&) {
+    s.load_store.translation.tlb()->each_entry([&](std::uint64_t page, PageTranslation const&) {
       ++found.entries;
       found.wrong_pages += space_of_page(page, 12) != space ? 1 : 0;
     });
@@ -65,9 +65,10 @@ void look(ModelRun& run, Found& found) {
       auto const owner = space_of.find(line * sm.spec().line_bytes >> 12 << 12);
       found.wrong_lines += owner == space_of.end() || owner->second != space ? 1 : 0;
     };
-    s.l1.each_line(check);
-    for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i)
-      if (s.l1_mshrs.key(i) != MshrTable<std::uint32_t>::kFree) check(s.l1_mshrs.key(i));
+    s.load_store.l1.each_line(check);
+    for (std::uint32_t i = 0; i < s.load_store.l1_mshrs.entries(); ++i)
+      if (s.load_store.l1_mshrs.key(i) != MshrTable<std::uint32_t>::kFree)
+        check(s.load_store.l1_mshrs.key(i));
   });
 }
 

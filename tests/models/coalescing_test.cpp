@@ -57,7 +57,7 @@ void check_agreement(ModelRun& run) {
     i.state().tlb->each_entry(check);
   });
   each<L2Tlb>(run.system(), [&](L2Tlb const& t) { t.state().tlb->each_entry(check); });
-  each<Sm>(run.system(), [&](Sm const& s) { s.state().translation.tlb()->each_entry(check); });
+  each<Sm>(run.system(), [&](Sm const& s) { s.state().load_store.translation.tlb()->each_entry(check); });
 }
 
 // Large pages in all tables: their number matches the driver's, and none is on the CPU.

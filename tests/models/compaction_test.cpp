@@ -69,7 +69,7 @@ void look(moving_pages::Machine const& m, unsigned bits, std::uint64_t& checks) 
   };
   for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
   for (auto const* tlb : m.l2_tlbs) tlb->state().tlb->each_entry(check);
-  for (auto const* sm : m.sms) sm->state().translation.tlb()->each_entry(check);
+  for (auto const* sm : m.sms) sm->state().load_store.translation.tlb()->each_entry(check);
 }
 
 struct Story {

@@ -120,8 +120,8 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
     m.gmmus[g]->state().table.each_page(check(gpu));
   }
   for (auto const* sm : m.sms) {
-    sm->state().translation.tlb()->each_entry(check(sm->spec().device));
-    sm->state().l1.each_line([&](std::uint64_t line) {
+    sm->state().load_store.translation.tlb()->each_entry(check(sm->spec().device));
+    sm->state().load_store.l1.each_line([&](std::uint64_t line) {
       auto const frame = line * line_bytes >> page_bits << page_bits;
       if (is_read_only(frame)) ++found.wrong_frames;
       found.stale_lines += frames.count(frame) == 0 && in_use.count(frame) == 0 ? 1 : 0;

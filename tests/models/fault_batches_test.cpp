@@ -345,9 +345,9 @@ TEST_CASE("batches: thread blocks beyond the issue slots complete, saved or not,
       std::uint64_t swapped_out = 0, saved = 0, waiting = 0;
       for (ComponentId id = 0; id < run.system().component_count(); ++id)
         if (auto const* sm = dynamic_cast<Sm const*>(&run.system().component(id))) {
-          swapped_out += sm->state().swap_counts.blocks;
-          saved += sm->state().swap_counts.saved;
-          waiting += sm->state().held.waiting();
+          swapped_out += sm->state().swapped.counts.blocks;
+          saved += sm->state().swapped.counts.saved;
+          waiting += sm->state().swapped.held.waiting();
           CHECK(sm->waiting_for().empty());
         }
       CHECK(waiting == 0);

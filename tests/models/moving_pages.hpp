@@ -92,10 +92,10 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
     if (gmmu->spec().ends_walks) gmmu->state().table.each_page(check);
   for (auto const* sm : m.sms) {
     auto const& s = sm->state();
-    s.translation.tlb()->each_entry(check);
-    for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i) {
-      if (s.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
-      auto const frame = s.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;
+    s.load_store.translation.tlb()->each_entry(check);
+    for (std::uint32_t i = 0; i < s.load_store.l1_mshrs.entries(); ++i) {
+      if (s.load_store.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
+      auto const frame = s.load_store.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;
       found.void_accesses += !has(frames, frame) ? 1 : 0;
     }
   }

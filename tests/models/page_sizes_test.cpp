@@ -90,7 +90,7 @@ void check_tables(ModelRun& run) {
               [&](Iommu const& c) { c.state().table.each_page(same), c.state().tlb->each_entry(entry); });
   each<Gmmu>(system, [&](Gmmu const& c) { c.state().table.each_page(same); });
   each<L2Tlb>(system, [&](L2Tlb const& c) { c.state().tlb->each_entry(entry); });
-  each<Sm>(system, [&](Sm const& c) { c.state().translation.tlb()->each_entry(entry); });
+  each<Sm>(system, [&](Sm const& c) { c.state().load_store.translation.tlb()->each_entry(entry); });
 }
 
 std::string transpose(std::string const& more) {

@@ -198,7 +198,8 @@ void check_all_is_freed(ModelRun& run) {
     if (auto const* tlb = dynamic_cast<L2Tlb const*>(&c))
       tlb->state().tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
     if (auto const* sm = dynamic_cast<Sm const*>(&c))
-      sm->state().translation.tlb()->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
+      sm->state().load_store.translation.tlb()->each_entry(
+          [](std::uint64_t, PageTranslation const&) { CHECK(false); });
   }
 }
 

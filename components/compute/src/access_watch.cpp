@@ -28,16 +28,16 @@ Served served_by(FoundBy translation) {
 AccessWatch::AccessWatch(Sm const& sm, AccessSample const& sample)
     : sm_(sm),
       sample_(sample),
-      translated_(sm.state().translation.translated().size(), kNone),
-      again_(sm.state().translation.again().size(), kNone),
-      current_(sm.state().current.size(), kNone) {}
+      translated_(sm.state().load_store.translation.translated().size(), kNone),
+      again_(sm.state().load_store.translation.again().size(), kNone),
+      current_(sm.state().load_store.current.size(), kNone) {}
 
 void AccessWatch::before(Event const& e) {
   if (!follows(e)) return;
   auto const& s = sm_.state();
-  lsu_free_ = s.lsu_free;
-  position_ = s.position;
-  had_issued_ = !s.current.empty() && s.current.front().issued == e.when;
+  lsu_free_ = s.load_store.free;
+  position_ = s.load_store.position;
+  had_issued_ = !s.load_store.current.empty() && s.load_store.current.front().issued == e.when;
   if (e.to == sm_.translation.id)
     translated(e.message<TranslateResponse>(), e.when);
   else if (e.to == sm_.memory_response.id || e.to == sm_.remote_response.id)
@@ -45,11 +45,11 @@ void AccessWatch::before(Event const& e) {
 }
 
 // The load/store unit has passed, one per cycle: transactions that were translated, then transactions whose
-// page was replayed, then the instruction's (Sm::move_transactions).
+// page was replayed, then the instruction's (LoadStoreUnit::move_transactions).
 void AccessWatch::after(Event const& e) {
   if (!follows(e)) return;
   auto const& s = sm_.state();
-  if (!had_issued_ && !s.current.empty() && s.current.front().issued == e.when) {
+  if (!had_issued_ && !s.load_store.current.empty() && s.load_store.current.front().issued == e.when) {
     position_ = 0;
     issue(e.when);
   }
@@ -61,17 +61,17 @@ void AccessWatch::after(Event const& e) {
     at = clock.after(at);
     moved = true;
   };
-  for (; translated_.size() > s.translation.translated().size(); translated_.pop_front())
+  for (; translated_.size() > s.load_store.translation.translated().size(); translated_.pop_front())
     pass(translated_.front(), [&](std::uint32_t id) {
       auto& live = live_[id];
       add_span(live, std::max(at, live.since), Stage::load_store, Place::sm);
       enter_cache(id, live.since);
     });
-  for (; again_.size() > s.translation.again().size(); again_.pop_front())
+  for (; again_.size() > s.load_store.translation.again().size(); again_.pop_front())
     pass(again_.front(), [&](std::uint32_t id) { look_up(id, at); });
-  for (; position_ < s.position; ++position_)
+  for (; position_ < s.load_store.position; ++position_)
     pass(current_[position_], [&](std::uint32_t id) { look_up(id, at); });
-  FF_CHECK(!moved || at == s.lsu_free, sm_.path() + ": the trace lost track of the load/store unit");
+  FF_CHECK(!moved || at == s.load_store.free, sm_.path() + ": the trace lost track of the load/store unit");
 }
 
 bool AccessWatch::is_sampled(LsuItem const& item, Warp const& warp, std::uint64_t number) const {
@@ -85,10 +85,10 @@ bool AccessWatch::is_sampled(LsuItem const& item, Warp const& warp, std::uint64_
 
 void AccessWatch::issue(Time now) {
   auto const& s = sm_.state();
-  current_.assign(s.current.size(), kNone);
+  current_.assign(s.load_store.current.size(), kNone);
   if (now >= sample_.to) return;
-  for (std::size_t k = 0; k < s.current.size(); ++k) {
-    auto const& item = s.current[k];
+  for (std::size_t k = 0; k < s.load_store.current.size(); ++k) {
+    auto const& item = s.load_store.current[k];
     auto const& warp = s.warps[item.context];
     if (!is_sampled(item, warp, k)) continue;
     if (sampled_ == sample_.most) {
@@ -137,7 +137,7 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
   add_span(live, live.since + sm_.spec().clock.cycles(sm_.spec().l1_tlb.latency), Stage::l1_tlb, Place::sm);
   auto const page = page_of(live);
   bool stalled = false;
-  s.translation.faulted().each_of(page, [&](LsuItem const& i) {
+  s.load_store.translation.faulted().each_of(page, [&](LsuItem const& i) {
     stalled = stalled ||
               (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
   });
@@ -145,7 +145,7 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
     live.where = Where::replay;
     live.trace.translation = Served::fault;
     stalled_[page].push_back(id);
-  } else if (waits_in(s.translation.mshrs(), live)) {
+  } else if (waits_in(s.load_store.translation.mshrs(), live)) {
     live.where = Where::translation;
     in_translation_[page].push_back(id);
   } else {
@@ -169,7 +169,7 @@ bool AccessWatch::waits_in(MshrTable<LsuItem> const& table, Live const& live) co
 
 std::optional<PageTranslation> AccessWatch::peek_tlb(std::uint64_t page) const {
   std::optional<PageTranslation> found;
-  sm_.state().translation.tlb()->each_entry([&](std::uint64_t first, PageTranslation const& t) {
+  sm_.state().load_store.translation.tlb()->each_entry([&](std::uint64_t first, PageTranslation const& t) {
     if (page >> t.size == first >> t.size && (!found || t.size < found->size)) found = t;
   });
   return found;
@@ -186,8 +186,8 @@ void AccessWatch::enter_cache(std::uint32_t id, Time at) {
     return;
   }
   bool misses = false;
-  if (auto const entry = s.l1_mshrs.find(line_of(live)))
-    s.l1_mshrs.each_waiter(*entry, [&](LoadWaiter const& w) {
+  if (auto const entry = s.load_store.l1_mshrs.find(line_of(live)))
+    s.load_store.l1_mshrs.each_waiter(*entry, [&](LoadWaiter const& w) {
       misses =
           misses || (w.issued == live.trace.issued && w.context() == live.context && w.since() == live.since);
     });
@@ -236,33 +236,33 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   auto const& s = sm_.state();
   auto const page_bits = sm_.spec().page_bits;
   auto const replay = [&](std::uint64_t page) {
-    s.translation.faulted().each_of(page,
-                                    [&](LsuItem const& i) { again_.push_back(replay_of(page, i, now)); });
+    s.load_store.translation.faulted().each_of(
+        page, [&](LsuItem const& i) { again_.push_back(replay_of(page, i, now)); });
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page == kEveryPage)
-      s.translation.faulted().each_round_robin(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
-        again_.push_back(replay_of(page, i, now));
-      });
+      s.load_store.translation.faulted().each_round_robin(
+          &LsuItem::context,
+          [&](std::uint64_t page, LsuItem const& i) { again_.push_back(replay_of(page, i, now)); });
     else
       replay(m.page);
     return;
   }
   if (m.found_by == FoundBy::settled) {
     if (is_read_only(m.frame)) return replay(m.page);
-    s.translation.faulted().each_of(m.page, [&](LsuItem const& i) {
+    s.load_store.translation.faulted().each_of(m.page, [&](LsuItem const& i) {
       auto const id = replay_of(m.page, i, now);
       if (id != kNone) live_[id].trace.physical = m.translation().physical_of(i.address, page_bits);
       translated_.push_back(id);
     });
     return;
   }
-  auto const entry = s.translation.mshrs().find(m.page);
+  auto const entry = s.load_store.translation.mshrs().find(m.page);
   if (!entry) return;
   bool const mapped = m.found_by != FoundBy::nothing;
   Ids refused;
   bool any_refused = false;
-  s.translation.mshrs().each_waiter(*entry, [&](LsuItem const& i) {
+  s.load_store.translation.mshrs().each_waiter(*entry, [&](LsuItem const& i) {
     auto const id = take_from(in_translation_, m.page, i);
     if (id != kNone) add_translation_spans(live_[id], m, now);
     if (mapped && m.translation().allows(i.access)) {
@@ -349,7 +349,7 @@ void AccessWatch::responded(MemResponse const& m, Time now) {
   auto const data = m.found_by == FoundBy::cache ? Served::l2 : Served::memory;
   bool const store = (m.tag & kStoreTag) != 0;
   for (std::uint32_t i = 0; i < m.train.lines(); ++i) {
-    auto const usable = Sm::usable(m.train, i, now);
+    auto const when = usable(m.train, i, now);
     if (store) {
       auto const found = std::ranges::find_if(stores_, [&](std::uint32_t id) {
         return live_[id].context == number && line_of(live_[id]) == first + i;
@@ -359,15 +359,15 @@ void AccessWatch::responded(MemResponse const& m, Time now) {
       stores_.erase(found);
       auto& live = live_[id];
       live.trace.data = data;
-      add_memory_spans(live, MemoryStages{0, 0, m.stages.device}, nullptr, usable);
-      finish(id, usable);
+      add_memory_spans(live, MemoryStages{0, 0, m.stages.device}, nullptr, when);
+      finish(id, when);
       continue;
     }
     auto const list = loads_.find(first + i);
     if (list == loads_.end()) continue;
     for (auto const id : list->second) {
       auto& live = live_[id];
-      auto const at = std::max(usable, live.since);
+      auto const at = std::max(when, live.since);
       live.trace.data = data;
       auto const behind = m.stages.last_of(at - live.since);
       add_memory_spans(live, behind, behind.at_limit(), at);

@@ -3,7 +3,10 @@
 
 #include <bit>
 
+#include "access_tag.hpp"
+#include "farfault/compute/coalescer.hpp"
 #include "farfault/compute/kernel_counts.hpp"
+#include "load_store_unit.hpp"
 
 namespace farfault {
 
@@ -31,27 +34,29 @@ SmState Sm::initial() const {
   s.times.residents = Residents(p.applications->streams());
   s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
-  if (swaps()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
+  if (swaps()) s.swapped.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
   s.control.extra = blocks.first_extra;
   s.warp_order = p.sm.warp_order.make({});
   auto const& tlb = p.l1_tlb;
-  s.translation = {tlb.policies.make(tlb.entries, tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start),
-                   {.mshrs = tlb.outstanding(),
-                    .waiters = tlb.waiters,
-                    .faulted_pages = tlb.faulted_pages,
-                    .faulted_accesses = tlb.faulted_accesses,
-                    .late_pages = tlb.outstanding(),
-                    .late_accesses = tlb.waiters,
+  auto& load_store = s.load_store;
+  load_store.translation = {
+      tlb.policies.make(tlb.entries, tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start),
+      {.mshrs = tlb.outstanding(),
+       .waiters = tlb.waiters,
+       .faulted_pages = tlb.faulted_pages,
+       .faulted_accesses = tlb.faulted_accesses,
+       .late_pages = tlb.outstanding(),
+       .late_accesses = tlb.waiters,
        .stops_at_miss = tlb.misses.facts().stops,
-                    .translated = 2 * std::size_t{tlb.waiters} + tlb.faulted_accesses,
-                    .invalidations = p.moves},
-                   p.page_uses};
-  s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
-  s.l1_mshrs = MshrTable<LoadWaiter>(p.l1_cache.mshrs, p.l1_cache.waiters);
-  s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
-  s.remote_credits = p.l1_cache.remote();
+       .translated = 2 * std::size_t{tlb.waiters} + tlb.faulted_accesses,
+       .invalidations = p.moves},
+      p.page_uses};
+  load_store.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
+  load_store.l1_mshrs = MshrTable<LoadWaiter>(p.l1_cache.mshrs, p.l1_cache.waiters);
+  load_store.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
+  load_store.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
-  if (p.reports_stalled_warps) s.stalled_warps = StalledWarps(p.applications->count());
+  if (p.reports_stalled_warps) load_store.stalled_warps = StalledWarps(p.applications->count());
   return s;
 }
 
@@ -64,11 +69,11 @@ std::vector<Sm::PolicyStats> Sm::policy_stats() const {
   return {{{"gpu.sm.warp_order", spec().sm.warp_order.stats()},
            [](SmState const& s) -> StatSource const& { return s.warp_order; }},
           {{"gpu.l1_tlb.organization", spec().l1_tlb.policies.organization.stats()},
-           [](SmState const& s) -> StatSource const& { return s.translation.tlb(); }},
+           [](SmState const& s) -> StatSource const& { return s.load_store.translation.tlb(); }},
           {{"gpu.l1_tlb.replacement", spec().l1_tlb.policies.replacement.stats()},
-           [](SmState const& s) -> StatSource const& { return *s.translation.tlb(); }},
+           [](SmState const& s) -> StatSource const& { return *s.load_store.translation.tlb(); }},
           {{"gpu.l1_cache.replacement", spec().l1_cache.replacement.stats()},
-           [](SmState const& s) -> StatSource const& { return s.l1.replacement(); }}};
+           [](SmState const& s) -> StatSource const& { return s.load_store.l1.replacement(); }}};
 }
 
 std::string Sm::waiting_for() const {
@@ -77,8 +82,8 @@ std::string Sm::waiting_for() const {
   if (waiting.live == 0) return {};
   return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
          " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
-         std::to_string(s.translation.mshrs().in_use()) + " pages in translation, " +
-         std::to_string(s.translation.faulted().pages()) + " faulted";
+         std::to_string(s.load_store.translation.mshrs().in_use()) + " pages in translation, " +
+         std::to_string(s.load_store.translation.faulted().pages()) + " faulted";
 }
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {
@@ -86,18 +91,18 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
   auto const& program = spec().applications->launchable(m.kernel);
   if (auto& last = s.launches[program.stream]; last != m.launch) {
     last = m.launch;
-    s.l1.clear();
+    s.load_store.l1.clear();
   }
   if (++s.blocks[program.stream] == 1) {
     s.times.residents.advance(cx.now(), s.times.activity, s.stats);
     s.times.residents.add(program.stream, cx.now());
   }
   auto const need = SmUse::of(program.kernel->shape(), spec().warp_width);
-  bool const issues = !swaps() || s.held.has_room(need, spec().sm);
+  bool const issues = !swaps() || s.swapped.held.has_room(need, spec().sm);
   auto const block = s.warps.start_swapped_out(m.block, m.kernel, need.warps);
   if (issues) enter_slots(block, cx);
   if (swaps()) {
-    s.held.add(block, need, issues);
+    s.swapped.held.add(block, need, issues);
     swap_blocks(cx);
   }
   schedule_tick(cx);
@@ -156,6 +161,42 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   }
   if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
+}
+
+void Sm::wake(std::uint32_t context, Warp& w, Cx& cx) const {
+  auto const at = w.waits_for_stores != 0 ? std::max(w.loads_done, w.stores_done) : w.loads_done;
+  w.waits_for_loads = 0;
+  w.waits_for_stores = 0;
+  cx.state().warps.wake(context, std::max(at, cx.now()));
+}
+
+void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
+  LoadStoreUnit unit(*this, cx);
+  if (!unit.respond(m)) return;
+  unit.run();
+  if (cx.state().load_store.translation.is_invalidating()) unit.acknowledge_invalidations();
+  if (swaps()) swap_blocks(cx);
+  schedule_tick(cx);
+}
+
+void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
+  LoadStoreUnit(*this, cx).invalidate(m);
+}
+
+void Sm::on_memory(MemResponse const& m, Cx& cx) const {
+  if ((m.tag & kNumberMask) == kContextNumber) return on_context(m, cx);
+  auto& s = cx.state();
+  bool const moves = s.load_store.is_busy();
+  LoadStoreUnit unit(*this, cx);
+  bool const woken = unit.complete(m);
+  if (moves) unit.run();
+  if (s.load_store.translation.is_invalidating()) unit.acknowledge_invalidations();
+  if (swaps()) {
+    send_context(cx);
+    swap_blocks(cx);
+  }
+  // If no warp was woken, the SM's state is unchanged, unless its warps now wait only for faults.
+  if (woken || moves || swaps() || s.warps.any_faulted()) schedule_tick(cx);
 }
 
 // True if the warp must wait for its loads (and stores); it is woken when they are done.
@@ -235,7 +276,7 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& stats = s.stats[stream];
   ++stats.blocks;
-  if (swaps()) s.held.end(w.block_context);
+  if (swaps()) s.swapped.held.end(w.block_context);
   std::uint32_t reports = 0;
   if (--s.blocks[stream] == 0) {
     s.times.residents.advance(cx.now(), s.times.activity, s.stats);
@@ -289,8 +330,9 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
       break;
   }
 
-  if (lsu_busy(s)) return s.warps.wait_for_load_store(slot);
-  if (s.lsu_free > cx.now()) return s.warps.wake(context, s.lsu_free);
+  auto& unit = s.load_store;
+  if (unit.is_busy()) return s.warps.wait_for_load_store(slot);
+  if (unit.free > cx.now()) return s.warps.wake(context, unit.free);
   ++w.step;
   s.warp_order->issued(slot);
   ++stats.memory_instructions;
@@ -299,10 +341,10 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
   auto const first_address = program.first_address;
-  s.current.resize(n);
-  s.position = 0;
+  unit.current.resize(n);
+  unit.position = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
-    auto& transaction = s.current[k];
+    auto& transaction = unit.current[k];
     transaction.address = transactions[k].line | first_address;
     transaction.since = transaction.issued = cx.now();
     transaction.context = static_cast<std::uint16_t>(context);
@@ -318,7 +360,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& outstanding = s.times.outstanding[program.stream];
   stats.access_time += outstanding.advance(cx.now());
   outstanding.number += n;
-  run_load_store(cx);
+  LoadStoreUnit(*this, cx).run();
   // Usually the next instruction waits for this one: then there is nothing to issue until it is done.
   auto const& next = instruction_of(w, s);
   bool const retires = next.op == Op::end;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swapping of an SM's blocks, and the transfer of their contexts.
-#include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
+#include "load_store_unit.hpp"
 
 namespace farfault {
 
@@ -19,10 +19,10 @@ bool Sm::is_stalled(std::uint32_t block, SmState const& s) const {
 // Swaps in a waiting block if there is room, or else in place of a stalled one.
 void Sm::swap_blocks(Cx& cx) const {
   auto& s = cx.state();
-  auto& held = s.held;
+  auto& held = s.swapped.held;
   auto const extra = s.control.extra;
   auto const can_resume = [&](std::uint32_t block) { return !is_stalled(block, s); };
-  while (held.waiting() != 0 && s.transfer.block == HeldBlocks::kNone) {
+  while (held.waiting() != 0 && s.swapped.transfer.block == HeldBlocks::kNone) {
     if (auto const next = held.next(spec().sm, HeldBlocks::kNone, extra, can_resume)) {
       swap_in(*next, cx);
       continue;
@@ -45,18 +45,18 @@ void Sm::swap_blocks(Cx& cx) const {
 void Sm::swap_out(std::uint32_t block, bool saved, Cx& cx) const {
   auto& s = cx.state();
   s.warps.swap_out(block);
-  s.held.swap_out(block, saved);
-  ++s.swap_counts.blocks;
-  if (saved) ++s.swap_counts.saved;
+  s.swapped.held.swap_out(block, saved);
+  ++s.swapped.counts.blocks;
+  if (saved) ++s.swapped.counts.saved;
   move_context(block, Access::write, saved, cx);
 }
 
 void Sm::swap_in(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
-  auto const& b = s.held[block];
+  auto const& b = s.swapped.held[block];
   bool const begun = b.begun != 0;
   bool const saved = b.saved != 0;
-  s.held.begin_swap_in(block);
+  s.swapped.held.begin_swap_in(block);
   if (begun)
     move_context(block, Access::read, saved, cx);
   else
@@ -65,19 +65,19 @@ void Sm::swap_in(std::uint32_t block, Cx& cx) const {
 
 void Sm::arrive(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
-  s.held.end_swap_in(block);
+  s.swapped.held.end_swap_in(block);
   enter_slots(block, cx);
 }
 
 // Transfers the state of its warps; `all`: registers and shared memory as well.
 void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) const {
   auto& s = cx.state();
-  auto const& held = s.held[block];
+  auto const& held = s.swapped.held[block];
   auto const bytes =
       std::uint64_t{held.need.warps} * context_.warp_bytes +
       (all ? held.need.registers * std::uint64_t{4} + held.need.shared_bytes : std::uint64_t{0});
-  s.swap_counts.context_bytes += bytes;
-  auto& t = s.transfer;
+  s.swapped.counts.context_bytes += bytes;
+  auto& t = s.swapped.transfer;
   auto const& program = program_of(s.warps.first_of_block(block));
   t = {};
   t.block = block;
@@ -101,10 +101,10 @@ void Sm::on_moved(Tick const&, Cx& cx) const {
 // As many lines as the slices have credits for, in order, one per cycle.
 void Sm::send_context(Cx& cx) const {
   auto& s = cx.state();
-  auto& t = s.transfer;
+  auto& t = s.swapped.transfer;
   while (t.sent < t.lines) {
     auto const address = t.first + std::uint64_t{t.sent} * spec().line_bytes;
-    auto& credits = s.slice_credits[spec().memory.slice(offset_of(address))];
+    auto& credits = s.load_store.slice_credits[spec().memory.slice(offset_of(address))];
     auto const left_in_block =
         (spec().train_block - (address & (spec().train_block - 1))) / spec().line_bytes;
     auto const lines = std::min<std::uint64_t>(
@@ -129,24 +129,24 @@ void Sm::send_context(Cx& cx) const {
 
 void Sm::on_context(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto& t = s.transfer;
+  auto& t = s.swapped.transfer;
   auto const lines = m.train.lines();
-  s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
+  s.load_store.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
   FF_CHECK(t.block != HeldBlocks::kNone && t.done + lines <= t.lines, path() + ": line without a context");
   t.done += lines;
   // Usable from the next edge on; the last line of a train arrives later than the first.
   if (t.done == t.lines) cx.wake_at(moved, Tick{}, cx.now() + m.train.length() + Duration{1});
-  if (lsu_busy(s)) run_load_store(cx);
+  if (s.load_store.is_busy()) LoadStoreUnit(*this, cx).run();
   send_context(cx);
   schedule_tick(cx);
 }
 
 void Sm::end_context_transfer(Cx& cx) const {
   auto& s = cx.state();
-  auto const t = s.transfer;
-  s.transfer = {};
+  auto const t = s.swapped.transfer;
+  s.swapped.transfer = {};
   if (t.access == Access::write)
-    s.held.end_swap_out(t.block);
+    s.swapped.held.end_swap_out(t.block);
   else
     arrive(t.block, cx);
   swap_blocks(cx);

@@ -19,24 +19,20 @@
 #include <string>
 #include <vector>
 
-#include "farfault/compute/coalescer.hpp"
 #include "farfault/compute/held_blocks.hpp"
+#include "farfault/compute/load_store_state.hpp"
 #include "farfault/compute/sm_params.hpp"
 #include "farfault/compute/sm_stats.hpp"
-#include "farfault/compute/stalled_warps.hpp"
 #include "farfault/compute/warp_contexts.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
-#include "farfault/memory/cache.hpp"
 #include "farfault/parts/address_map.hpp"
-#include "farfault/parts/mshr.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/translation/translation_client.hpp"
 
 namespace farfault {
 
-class SharedWait;
+class LoadStoreUnit;
 
 struct SmSpec {
   SmParams sm;
@@ -91,34 +87,6 @@ struct SmSpec {
   }
 };
 
-// A transaction in the load/store unit: its address is virtual until translated.
-struct LsuItem {
-  std::uint64_t address = 0;
-  Time since{};  // in its current stage (sm_stats.hpp)
-  Time issued{};
-  std::uint16_t context = 0;  // of its warp
-  Access access = Access::read;
-  std::uint8_t bytes = 0;
-  std::uint8_t space = 0;
-  std::uint8_t application = 0;
-  std::uint8_t stream = 0;
-  std::uint8_t has_faulted = 0;  // it has been kept for a faulted page (fault_translations)
-};
-
-// A load that waits for its line, in 16 bytes because there are many.
-struct LoadWaiter {
-  Time issued{};
-  std::uint64_t waited_and_context =
-      0;  // ps from its issue until it began to wait; 16 bits: its warp's context
-
-  LoadWaiter() = default;
-  LoadWaiter(Time issued_at, Time since, std::uint16_t context)
-      : issued(issued_at),
-        waited_and_context(static_cast<std::uint64_t>(picoseconds(since - issued_at)) << 16U | context) {}
-  Time since() const { return issued + Duration{static_cast<std::int64_t>(waited_and_context >> 16U)}; }
-  std::uint16_t context() const { return static_cast<std::uint16_t>(waited_and_context); }
-};
-
 // An instruction obtained from a warp's kernel.
 struct DecodedInstruction {
   std::uint64_t block = 0;
@@ -150,32 +118,27 @@ struct SwapCounts {
   std::uint64_t context_bytes = 0;
 };
 
+struct SwappedBlocks {
+  HeldBlocks held;
+  ContextTransfer transfer;
+  SwapCounts counts;
+};
+
 struct SmState {
   std::vector<std::uint32_t> launches;  // by stream: the last one with a block here
   Time tick_at = Time::max();
   WarpContexts warps;
   Policy<WarpOrder> warp_order;
   ExecutionUnits units;
-  TranslationClient<LsuItem> translation;
-  Cache l1;
-  MshrTable<LoadWaiter> l1_mshrs;
-  std::vector<LsuItem> current;  // of the instruction in the load/store unit
-  std::uint64_t position = 0;
-  Time lsu_free{};
-  std::vector<std::uint32_t> slice_credits;
-  std::uint32_t remote_credits = 0;
+  LoadStoreState load_store;
   std::uint32_t scalar_credits = 0;
   ByStream<SmStats> stats;
   ByStream<SmStats> reported;  // values at the last report
   SmTimes times;
-  std::vector<std::uint32_t> blocks;  // by stream: resident
-  std::uint64_t l1_tlb_invalidated = 0;
+  std::vector<std::uint32_t> blocks;       // by stream: resident
   Remembered<DecodedInstruction> decoded;  // the last one
-  HeldBlocks held;                         // if blocks may be swapped out
-  ContextTransfer transfer;
+  SwappedBlocks swapped;                   // if blocks may be swapped out
   BlockControl control{};
-  SwapCounts swap_counts;
-  StalledWarps stalled_warps;  // if they are reported
 
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
@@ -185,7 +148,7 @@ struct SmState {
         {"shared_bytes", "bytes", "Bytes read or written by shared memory", StatKind::counter,
          [](S s) { return s.units.shared_bytes(); }},
         {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
-         [](S s) { return s.l1_tlb_invalidated; }},
+         [](S s) { return s.load_store.l1_tlb_invalidated; }},
         Stat<SmState>{"active_time", "ps", "Time in which a warp executed or could issue, summed over SMs",
                       StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::active); }}
             .stored_summed(),
@@ -252,7 +215,7 @@ struct SmState {
             [](S s) -> auto const& { return s.times.fault_wait; })
             .stored_summed(),
         {"faulted_pages", "count", "Faulted pages with stalled transactions", StatKind::level,
-         [](S s) { return std::uint64_t{s.translation.faulted().pages()}; }},
+         [](S s) { return std::uint64_t{s.load_store.translation.faulted().pages()}; }},
         {"warps_in_faults", "count", "Warps stalled only by page faults", StatKind::level,
          [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
         {"blocks_in_faults", "count",
@@ -261,17 +224,17 @@ struct SmState {
          StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
         Stat<SmState>{"waiting_blocks", "count",
                       "Thread blocks that cannot issue: not started or swapped out", StatKind::level,
-                      [](S s) { return std::uint64_t{s.held.waiting()}; }}
+                      [](S s) { return std::uint64_t{s.swapped.held.waiting()}; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_swapped_out", "count", "Thread blocks swapped out", StatKind::counter,
-                      [](S s) { return s.swap_counts.blocks; }}
+                      [](S s) { return s.swapped.counts.blocks; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"blocks_saved", "count",
                       "Thread blocks swapped out with registers and shared memory saved", StatKind::counter,
-                      [](S s) { return s.swap_counts.saved; }}
+                      [](S s) { return s.swapped.counts.saved; }}
             .only_when<&SmSpec::swaps_blocks>(),
         Stat<SmState>{"context_bytes", "bytes", "Bytes of contexts saved and restored", StatKind::counter,
-                      [](S s) { return s.swap_counts.context_bytes; }}
+                      [](S s) { return s.swapped.counts.context_bytes; }}
             .only_when<&SmSpec::swaps_blocks>(),
     });
     return all;
@@ -315,15 +278,11 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_control(BlockControl const& m, Cx& cx) const;
   void on_moved(Tick const& m, Cx& cx) const;
 
-  // When a warp can use line `i` of a train that arrives now: after the line has arrived, and therefore from
-  // the next edge on if it arrives at an edge.
-  static Time usable(Train train, std::uint32_t i, Time now) {
-    return i == 0 ? now : now + train.until(i) + Duration{1};
-  }
   std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
   bool is_remote(PhysAddr address) const { return device_of(address) != spec().device; }
 
  private:
+  friend class LoadStoreUnit;
   bool settle(SmState& s, Time at) const override;
   // For the warp in a slot, whose context is `context`.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
@@ -360,73 +319,6 @@ class Sm final : public Component<SmSpec, SmState> {
   void send_context(Cx& cx) const;
   void on_context(MemResponse const& m, Cx& cx) const;
   void end_context_transfer(Cx& cx) const;
-
-  // Counts of one stream's transactions in the load/store unit at one time, added once at the end. The order
-  // keeps a hit's sums apart: otherwise the compiler joins their additions, which is slower.
-  struct Passed {
-    std::uint64_t load_store_time = 0;  // ps
-    std::uint32_t l1_tlb_lookups = 0;
-    std::uint32_t l1_hits = 0;   // loads, which are complete
-    std::uint64_t hit_time = 0;  // of these, ps from now until their data
-    std::uint32_t other_l1_cache_lookups = 0;
-    std::uint32_t l1_tlb_hits = 0;  // for the first time
-    std::uint8_t stream = 0;
-  };
-  // Lines of an instruction that have left the load/store unit and will travel as one train.
-  struct Outgoing {
-    MemRequest request{};
-    Time first{};
-    Time last{};
-    std::uint32_t lines = 0;  // 0: none
-    std::uint16_t context = 0;
-    LoadStoreStall stall = LoadStoreStall::none;  // cause of the unit's stall
-    // The last page looked up: consecutive lines in it count as one use of its entry.
-    std::uint64_t page = ~std::uint64_t{0};
-    std::optional<PageTranslation> found;
-    std::optional<std::uint32_t> missed;  // if absent from the TLB: its MSHR
-    Passed passed;
-  };
-  void run_load_store(Cx& cx) const;
-  // False if it stalls.
-  bool move_transactions(Outgoing& outgoing, Cx& cx) const;
-  // Called before the first transaction of a stream, and after the last one of all.
-  void count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const;
-  // The number of lines that may form a train with `item`, among the n transactions after it in its queue.
-  template <class Following>
-  std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
-
-  // `again`: after a replay. `lines()`: number of transactions from this one on that may travel together;
-  // called once it is translated.
-  template <class Lines>
-  bool translate_item(LsuItem const& item, bool again, Outgoing& outgoing, Lines&& lines, Cx& cx) const;
-  // It waits from `since` on.
-  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Outgoing& outgoing,
-                            Cx& cx) const;
-  // It is kept from `since` on.
-  void park(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
-  struct Responding;
-  // The latency stack (sm_latency.cpp): the time of a translation and of a line, for one transaction that has
-  // waited for it and for many together; and the end of a transaction.
-  void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const;
-  void count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const;
-  void count_load(MemResponse const& m, Duration waited, AccessStages& stages) const;
-  void count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const;
-  void count_stores(MemResponse const& m, Warp& w, SmStats& stats, OutstandingAccesses& outstanding,
-                    Time now) const;
-  // Reports a page use to the driver, if it tracks them.
-  void report_use(std::uint64_t page, Access access, Cx& cx) const {
-    if (cx.state().translation.must_report(page, access, cx.now()))
-      cx.send(used, PageUse{page, spec().device, access, {}});
-  }
-  bool access(LsuItem const& item, Time at, std::uint32_t train, Outgoing& outgoing, Cx& cx) const;
-  void acknowledge_invalidations(Cx& cx) const;
-  std::uint32_t credits(PhysAddr address, SmState const& s) const;
-  void send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& outgoing, Cx& cx) const;
-  void depart(Outgoing& outgoing, Cx& cx) const;
-  bool lsu_busy(SmState const& s) const {
-    return s.position < s.current.size() || !s.translation.translated().empty() ||
-           !s.translation.again().empty();
-  }
 
   ThreadBlocks::SwapTrigger swap_trigger_;
   ThreadBlocks::Context context_;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attribution of a transaction's time to stages (sm_stats.hpp), when a translation, a line or an
-// acknowledgement arrives.
+#include "access_stages.hpp"
+
 #include <utility>
 
-#include "farfault/compute/sm.hpp"
-#include "shared_wait.hpp"
+#include "farfault/compute/load_store_state.hpp"
 
 namespace farfault {
 namespace {
@@ -16,24 +15,7 @@ bool is_long(Duration waited) {
 
 }  // namespace
 
-void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
-  auto& s = cx.state();
-  auto& stats = s.stats[passed.stream];
-  stats.stages.load_store += passed.load_store_time;
-  stats.stages.l1_tlb += passed.l1_tlb_lookups * ps(l1_tlb_latency_);
-  stats.stages.l1_cache += (passed.l1_hits + passed.other_l1_cache_lookups) * ps(l1_cache_latency_);
-  stats.l1_tlb_hits += passed.l1_tlb_hits;
-  if (passed.l1_hits != 0) {
-    auto& outstanding = s.times.outstanding[passed.stream];
-    stats.l1_hits += passed.l1_hits;
-    stats.access_time += outstanding.advance(cx.now()) + passed.hit_time;
-    outstanding.number -= passed.l1_hits;
-  }
-  passed = {};
-  passed.stream = next_stream;
-}
-
-void Sm::count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const {
+void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) {
   auto const behind = m.stages.last_of(waited);
   stages.walk_queue += behind.walk_queue;
   stages.walk += behind.walk;
@@ -53,7 +35,7 @@ void Sm::count_translation(TranslateResponse const& m, Duration waited, AccessSt
   *own += ps(waited - behind.sum());
 }
 
-void Sm::count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const {
+void count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) {
   stages.walk_queue += all.number() * m.stages.walk_queue;
   stages.walk += all.number() * m.stages.walk;
   stages.links += all.number() * m.stages.link;
@@ -61,12 +43,12 @@ void Sm::count_translations(TranslateResponse const& m, SharedWait const& all, A
   stages.l2_tlb += all.own();
 }
 
-void Sm::count_load(MemResponse const& m, Duration waited, AccessStages& stages) const {
+void count_load(MemResponse const& m, bool remote, Duration waited, AccessStages& stages) {
   auto const behind = m.stages.last_of(waited);
   stages.dram_queue += behind.dram_queue;
   stages.dram += behind.dram;
   stages.remote_memory += behind.device;
-  auto* own = is_remote(m.address) ? &stages.links : &stages.l2_cache;
+  auto* own = remote ? &stages.links : &stages.l2_cache;
   if (is_long(waited)) [[unlikely]] {
     auto const longest = behind.at_limit();
     if (longest == &MemoryStages::device)
@@ -77,19 +59,18 @@ void Sm::count_load(MemResponse const& m, Duration waited, AccessStages& stages)
   *own += ps(waited - behind.sum());
 }
 
-void Sm::count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const {
+void count_loads(MemResponse const& m, bool remote, SharedWait const& all, AccessStages& stages) {
   stages.dram_queue += all.number() * m.stages.dram_queue;
   stages.dram += all.number() * m.stages.dram;
   stages.remote_memory += all.number() * m.stages.device;
-  (is_remote(m.address) ? stages.links : stages.l2_cache) += all.own();
+  (remote ? stages.links : stages.l2_cache) += all.own();
 }
 
 // Acknowledgements do not identify a store: only the total time of a warp's stores is known, once all have
 // been acknowledged.
-void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, OutstandingAccesses& outstanding,
-                      Time now) const {
+void count_stores(MemResponse const& m, bool remote, Warp& w, SmStats& stats,
+                  OutstandingAccesses& outstanding, Time now) {
   auto const lines = m.train.lines();
-  bool const remote = is_remote(m.address);
   auto& time = remote ? w.remote_store_time : w.store_time;
   stats.access_time += outstanding.advance(now);
   outstanding.number -= lines;
