@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK(s.l1_tlb_miss() == of.l2_tlb);
     CHECK(s.c.page_walk_cache.latency + 2 == of.walk_cache);
     CHECK(s.c.l2_tlb.mshrs == of.l2_tlb_mshrs);
-    CHECK(s.c.l1_tlb.mshrs == 1);
+    CHECK(s.c.l1_tlb.outstanding() == 1);
     CHECK(s.c.dram.bandwidth.bytes_per_second == of.channel * 1'000'000);
   }
   Published const gpu{"paper-mask", 1020, 0, 0, 0};
