@@ -42,8 +42,11 @@ OTHERS = {
     "gpu.l2_tlb.tokens.bypass_entries": ["2", "32"],
     "gpu.l2_tlb.tokens.direction": ["none", "hill_climbing"],
     "gpu.l2_tlb.tokens.warps": ["start", "epoch"],
+    "gpu.l1_tlb.misses": ["non_blocking", "hit_under_miss", "blocking"],
     "gpu.l2_tlb.ports": ["1", "2"],
     "gpu.l2_cache.ports": ["1", "2"],
+    "gpu.l2_cache.hash": ["turns", "turns", "xor", "ipoly"],
+    "gpu.l2_cache.walk_queue": ["0", "0", "2"],
     "gpu.l2_cache.bypass_from_depth.depth": ["1", "3"],
     "gpu.l2_cache.translation_aware_bypass.sampled": ["2", "32"],
     "gpu.l2_cache.translation_aware_bypass.overtakes": ["false", "true"],
@@ -75,7 +78,7 @@ FIXED = {
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 15
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 16
     names = names_of(program, AXES)
     draw = random.Random(seed)
     alone = [BASE[:i] + [MASK[i]] + BASE[i + 1:] for i in range(3)]
