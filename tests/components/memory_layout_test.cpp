@@ -76,6 +76,23 @@ TEST_CASE("consecutive blocks are interleaved over the slices; neighbouring slic
   }
 }
 
+TEST_CASE("with a hash, a stride of one row reaches every slice and every channel equally often") {
+  for (auto const& [slices, channels] : {std::pair{16U, 4U}, {4U, 16U}, {8U, 8U}}) {
+    MemoryLayout layout{slices, channels, 256, 1};
+    auto const hash = layout.hash_of(PolicyChoice<AddressHash>("ipoly").facts().mask);
+    REQUIRE(hash);
+    layout.hash = &*hash;
+    std::vector<int> in_slice(slices), in_channel(channels);
+    for (std::uint64_t row = 0; row < 256; ++row) {
+      auto const offset = row * std::max(slices, channels) * 256;
+      ++in_slice[layout.slice_map().slice(offset)];
+      ++in_channel[layout.channel_map().slice(offset)];
+    }
+    CHECK(in_slice == std::vector<int>(slices, static_cast<int>(256 / slices)));
+    CHECK(in_channel == std::vector<int>(channels, static_cast<int>(256 / channels)));
+  }
+}
+
 TEST_CASE("an address and its offset in a slice are inverse, for any number of slices and block size") {
   std::mt19937_64 random(10);
   for (std::uint32_t const slices : {1U, 6U, 8U, 40U})

@@ -18,15 +18,26 @@ DEADLOCKS = PAGING + "batch_deadlocks.cpp"
 STAYS = "components/paging/include/farfault/paging/replay_stays.hpp"
 THRASHING = "components/paging/include/farfault/paging/thrashing.hpp"
 
+CLIENT = "components/translation/include/farfault/translation/translation_client.hpp"
+HASH = "components/parts/include/farfault/parts/address_hash.hpp"
+IPOLY = "components/parts/src/address_hashes/ipoly.cpp"
+XOR = "components/parts/src/address_hashes/xor_groups.cpp"
+LAYOUT = "components/memory/include/farfault/memory/memory_layout.hpp"
+SLICE = "components/memory/src/l2_slice.cpp"
+OF_SLICE = "components/memory/include/farfault/memory/l2_slice.hpp"
+LOAD_STORE = "components/compute/src/load_store_unit.cpp"
+
 # Tests of tests/components that must find a bug in the file.
 TESTS_OF = {
     EXECUTOR: ["transition_executor"], ROWS: ["transition_executor"],
     COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
     LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stays", "batch_stories"], WORKER: ["batch_workers", "batch_stays"], DEADLOCKS: ["block_locks", "batch_workers", "batch_stays"],
     STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"],
+    CLIENT: ["translation_client"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
+    SLICE: ["l2_slice", "walk_reads"], OF_SLICE: ["l2_slice", "walk_reads"], LOAD_STORE: ["sm", "sm_fault"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -196,4 +207,43 @@ STAYING = [
     ("left out: a page that thrashes moves", WORKER, "if (moves && is_throttled(page.page, t)) {", "if (false) {"),
 ]
 
-BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING
+TRANSLATION = [
+    ("left out: the limit of faulted accesses", CLIENT, "    if (!again && !faulted_.has_room()) return MissPlace::no_room;\n", ""),
+    ("wrong access: one that is looked up again has no room", CLIENT, "if (!again && !faulted_.has_room())", "if (!faulted_.has_room())"),
+    ("left out: accesses to a faulted page request it again", CLIENT, "    if (!entry && faulted_.holds(page)) return MissPlace::replay;\n", ""),
+    ("wrong place: a fault of the page matters more than the caller's MSHR", CLIENT, "if (!entry && faulted_.holds(page))", "if (faulted_.holds(page))"),
+    ("left out: the limit of waiters", CLIENT, "    if (!mshrs_.can_wait()) return MissPlace::no_mshr;\n", ""),
+    ("left out: the limit of MSHRs", CLIENT, "    if (mshrs_.full()) return MissPlace::no_mshr;\n", ""),
+    ("twice: each access requests its page", CLIENT, "    if (!entry) entry = mshrs_.find(page);\n", ""),
+    ("left out: a settled page fills no TLB", CLIENT, "      if (settles) tlb_->fill(m.page, m.translation());\n", ""),
+    ("wrong action: a write to a settled read-only page goes on", CLIENT, "if (!settles || (kWrites && is_read_only(m.frame)))", "if (!settles)"),
+    ("wrong action: a client that only reads looks a settled read-only page up again", CLIENT, "(kWrites && is_read_only(m.frame))", "is_read_only(m.frame)"),
+    ("left out: an answer fills no TLB", CLIENT, "    if (mapped) tlb_->fill(m.page, found);\n", ""),
+    ("wrong entry: a fault fills the TLB", CLIENT, "    if (mapped) tlb_->fill(m.page, found);\n", "    tlb_->fill(m.page, found);\n"),
+    ("wrong action: a write merged with a read uses a read-only page", CLIENT, "if (mapped && allows(found, waiting))", "if (mapped)"),
+    ("left out: a refused write is not looked up again", CLIENT, "      refused = refused || mapped;\n", ""),
+    ("early: accesses to a faulted page are looked up again at once", CLIENT, "    if (refused) faulted_.replay(m.page, again);\n", "    faulted_.replay(m.page, again);\n"),
+    ("late: an invalidation waits for accesses translated after it", CLIENT, "    drain_.leave_queue();\n", ""),
+    ("early: an invalidation does not wait for translated accesses that are not sent", CLIENT, "(drain_, translated_.size(), f)", "(drain_, 0, f)"),
+    ("left out: an invalidation forgets no uses", CLIENT, "    uses_.forget(m.page, m.size);\n", ""),
+    ("left out: one page instead of all is invalidated", CLIENT, "m.all != 0 ?", "m.all == 2 ?"),
+    ("left out: a miss stops no look-up", CLIENT, "stops_at_miss_.value == 0 || mshrs_.in_use() == 0", "true"),
+    ("left out: the unit does not ask whether a miss stops it", LOAD_STORE, "if (!u_.translation.may_look_up()) {", "if (false) {"),
+    ("wrong stall: a full table of faulted accesses counts as a missing MSHR", LOAD_STORE, "    case MissPlace::no_room:\n      stall_ = LoadStoreStall::faulted;",
+     "    case MissPlace::no_room:\n      stall_ = LoadStoreStall::l1_tlb_mshr;"),
+    ("wrong bank: a number of bits instead of their parity", HASH, "std::popcount(row & masks_[bit]) & 1", "std::popcount(row & masks_[bit])"),
+    ("wrong bank: the inverse of a rotation", HASH, "(place + 2 * std::uint64_t{banks_} - hash) % banks_", "(place + hash) % banks_"),
+    ("left out: the highest bit of a bank is not hashed", HASH, "for (unsigned bit = 0; bit < bits_; ++bit) masks_", "for (unsigned bit = 0; bit + 1 < bits_; ++bit) masks_"),
+    ("left out: the place in the block", HASH, "<< block_bits_ | low;", "<< block_bits_;"),
+    ("wrong polynomial: the first power is not reduced", IPOLY, "top ^ kPolynomials.at(bits);", "top;"),
+    ("left out: powers are not reduced", IPOLY, "    if ((power & top) != 0) power ^= kPolynomials.at(bits);\n", ""),
+    ("wrong group: a bit is left out between groups", XOR, "b += bits)", "b += bits + 1)"),
+    ("wrong row: of the fewer of slices and channels", LAYOUT, "BankHash(mask, std::max(slices, channels), interleave)",
+     "BankHash(mask, std::min(slices, channels), interleave)"),
+    ("left out: the number of places for walks", OF_SLICE, "s.stalled_walks.size() < spec().params.walk_queue;", "true;"),
+    ("wrong request: reads of warps take places for walks", OF_SLICE, "return is_walk(m.requester.kind) && m.access", "return m.access"),
+    ("left out: walks that stall in their places are not resumed", SLICE, "while (!s.stalled_walks.empty() && serve(", "while (false && serve("),
+    ("left out: a walk in its place waits behind stalled requests", SLICE, "    queue = &s.stalled_walks;", "    queue = &s.stalled;"),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION

@@ -104,6 +104,10 @@ TEST_CASE("SM: with its fault capacity exhausted, new misses stall until a repla
     // mapped.
     CHECK(b.tlb->nanoseconds() == Times{103, 502, 503, 802});
     CHECK(b.cache->nanoseconds() == Times{526, 825});
+    // Issued at 101 + 1 + 60.
+    auto const& stalled = b.sm.state().times.load_store;
+    CHECK(stalled.in(LoadStoreStall::faulted) == (500 - 162) * 1000);
+    CHECK(stalled.in(LoadStoreStall::l1_tlb_mshr) == 0);
   }
 }
 
