@@ -226,6 +226,14 @@ TEST_CASE("the driver's time per fault is unused without faults that the driver 
                                "\"each_fault\"; use driver.batch.time)"});
 }
 
+TEST_CASE("the number of MSHRs of an L1 TLB is unused if the treatment of misses limits them") {
+  for (std::string const misses : {"hit_under_miss", "blocking"})
+    CHECK(unused("gpu.l1_tlb.misses = \"" + misses + "\"\ngpu.l1_tlb.mshrs = 4\n") ==
+          std::vector<std::string>{
+              "gpu.l1_tlb.mshrs (f:2; only with a gpu.l1_tlb.misses that uses all MSHRs)"});
+  CHECK(unused("gpu.l1_tlb.misses = \"non_blocking\"\ngpu.l1_tlb.mshrs = 4\n").empty());
+}
+
 TEST_CASE("policies of a missing cache or TLB are unused, and so are their parameters") {
   auto const no_tlb =
       "iommu.tlb_entries = 0\niommu.tlb_replacement = \"random\"\niommu.tlb_random.seed = 3\n";
@@ -258,11 +266,12 @@ TEST_CASE(
       for (auto const& condition : p.only_when) {
         for (auto const& name : condition.settings()) CHECK(config.find_bound(name) != nullptr);
         settings += static_cast<int>(condition.settings().size());
-        // False for this machine, all but three.
+        // False for this machine, all but four.
         for (auto const& fact : condition.facts())
           if (fact == facts::kBuffersAreChosen.text)
             CHECK(config.find_bound(key) != nullptr);
-          else if (fact != facts::kPcieLinks.text && fact != facts::kIommuRequests.text)
+          else if (fact != facts::kPcieLinks.text && fact != facts::kIommuRequests.text &&
+                   fact != facts::kMissesToEveryMshr.text)
             CHECK(config.find_bound(key) == nullptr);
         facts += static_cast<int>(condition.facts().size());
         for (auto const& [name, value] : condition.sibling_values())
