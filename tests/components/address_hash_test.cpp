@@ -39,7 +39,7 @@ std::uint64_t remainder(std::uint64_t block, std::uint64_t polynomial) {
     if ((block >> bit & 1) != 0) block ^= polynomial << (bit - degree);
   return block;
 }
-// Most blocks of `rows` rows, one block a row, in one bank.
+// The maximum number of blocks in a bank, of the first block of each of `rows` rows.
 std::uint64_t most_in_a_bank(BankHash const* hash, std::uint32_t banks, std::uint64_t rows,
                              std::uint64_t stride) {
   AddressMap const map(banks, 256, hash);

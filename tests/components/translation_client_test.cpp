@@ -41,7 +41,7 @@ constexpr Client<Use>::Limits kRoomy{.mshrs = 4,
                                      .translated = 16,
                                      .invalidations = 4};
 
-// What happened to accesses, as "t1 f2 s3 a4": translated, faulted, settled, again.
+// Records the calls for accesses, as "t1 f2 s3 a4": translated, faulted, settled, again.
 template <class Op>
 struct Log {
   Client<Op>& c;
@@ -150,7 +150,9 @@ TEST_CASE("translation client: one that stops at a miss looks nothing up until t
   }
 }
 
-TEST_CASE("translation client: at the limit of faulted accesses, only those looked up again have room") {
+TEST_CASE(
+    "translation client: at the limit of faulted accesses, an access has room only if it is looked up "
+    "again") {
   auto limits = kRoomy;
   limits.faulted_accesses = 1;
   auto c = client<Use>(limits);
@@ -206,7 +208,7 @@ TEST_CASE("translation client: a write merged with a read faults if the page is 
   auto c = client<Use>(kRoomy);
   for (auto const& use : std::vector<Use>{{1}, {2, 0, Access::write}, {3}, {4, 0, Access::write}})
     miss(c, 7, use);
-  // Its fault is known to nobody else: no other message would replay it.
+  // The fault has no record, so no message would replay the access.
   CHECK(respond(c, 7, FoundBy::gmmu, read_only(0x5000)) == "t1 f2 t3 f4 a2 a4");
   CHECK(take_again(c) == std::vector<std::uint32_t>{2, 4});
   CHECK(c.faulted().pages() == 0);

@@ -163,7 +163,7 @@ void LoadStoreUnit::park(std::uint64_t page, LsuItem item, Time since) {
   ++stats.faulted;
 }
 
-// What the transactions that a response concerns do (translation_client.hpp).
+// Effects of a response on the transactions that wait for it (translation_client.hpp).
 struct LoadStoreUnit::Responding {
   LoadStoreUnit& unit;
   TranslateResponse const& m;

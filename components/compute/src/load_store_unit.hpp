@@ -3,7 +3,7 @@
 // event. Its state is in LoadStoreState; it sends through the SM's ports and wakes the SM's warps.
 //
 // - Transactions are looked up in the L1 TLB and then in the L1 cache, one per cycle: translated ones first,
-//   then replayed ones, then those of the current instruction.
+//   then replayed ones, then the current instruction's.
 // - A transaction without an MSHR, a credit or room among faulted transactions stalls the unit.
 #pragma once
 

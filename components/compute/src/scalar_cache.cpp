@@ -186,7 +186,7 @@ void ScalarCache::report_use(std::uint64_t page, Cx& cx) const {
     cx.send(used, PageUse{page, spec().device, Access::read, {}});
 }
 
-// What the requests that a response concerns do (translation_client.hpp).
+// Effects of a response on the requests that wait for it (translation_client.hpp).
 struct ScalarCache::Responding {
   ScalarCache const& cache;
   TranslateResponse const& m;

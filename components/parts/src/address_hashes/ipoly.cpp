@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pseudo-randomly interleaved memory (Rau, ISCA 1991): the address of a block, as a polynomial over bits,
-// modulo an irreducible polynomial of the degree of a bank's number. The polynomials for 16, 32 and 64 banks
-// are those of Accel-Sim (gpgpu-sim/hashing.cc), which uses 13 to 15 bits above a bank's number; here all.
+// modulo an irreducible polynomial of the degree of a bank's number. Accel-Sim (gpgpu-sim/hashing.cc) has the
+// same polynomials for 16, 32 and 64 banks, but uses only 13 to 15 bits above a bank's number.
 #include <array>
 
 #include "farfault/parts/address_hash.hpp"

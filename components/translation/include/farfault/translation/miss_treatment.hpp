@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a translation client does while translations are outstanding. It has facts only.
+// Treatment of TLB misses by a translation client: the accesses that go on while translations are
+// outstanding. It has facts only.
 //
 // - pages: maximum pages with an outstanding miss; kEveryMshr: as many as the client has MSHRs. An access to
 //   one of these pages joins the miss.

@@ -2,8 +2,7 @@
 // The front end of address translation: the part that an SM, a scalar cache, or any other component holds to
 // translate its accesses. Its owner sends requests and counts time.
 //
-// - An access is looked up in the client's TLB. After a miss it waits in the MSHR of its page, or, if the
-// page
+// - An access is looked up in the client's TLB. After a miss it waits in the MSHR of its page or, if the page
 //   has faulted, until the page's replay (faulted_accesses.hpp).
 // - An access that has its physical address, but is not sent yet, is in translated(), in order.
 // - An invalidation is acknowledged when all accesses translated before are done (access_drain.hpp).
@@ -30,7 +29,7 @@
 
 namespace farfault {
 
-// Where an access that has missed the TLB must wait. The last two: it cannot, and must be looked up later.
+// The place in which an access waits after a TLB miss. no_room, no_mshr: none, so it must be looked up later.
 enum class MissPlace : std::uint8_t {
   mshr,      // in an MSHR of its page
   new_mshr,  // in an MSHR that has been allocated: the owner requests the translation
@@ -48,7 +47,7 @@ class TranslationClient {
     std::uint32_t waiters = 1;
     std::uint32_t faulted_pages = 1;
     std::uint32_t faulted_accesses = 1;
-    // Of each, how many may be added to accesses in MSHRs when the limit is reached (faulted_accesses.hpp).
+    // Maximum of each that accesses in MSHRs may add when the limit is reached (faulted_accesses.hpp).
     std::uint32_t late_pages = 0;
     std::uint32_t late_accesses = 0;
     bool stops_at_miss = false;  // no look-up while a miss is outstanding
@@ -70,9 +69,9 @@ class TranslationClient {
   bool may_look_up() const { return stops_at_miss_.value == 0 || mshrs_.in_use() == 0; }
   std::optional<PageTranslation> lookup(std::uint64_t page) { return tlb_->lookup(page); }
 
-  // Where an access to `page` waits that has missed the TLB. `again`: it is looked up after a replay, and
-  // keeps its room among the faulted accesses; otherwise it could wait for itself. `entry`: the page's MSHR,
-  // if the caller knows it; set to the MSHR in which the access must wait.
+  // Finds a place for an access to `page` that has missed the TLB. `again`: it is looked up after a replay,
+  // and keeps its room among the faulted accesses; otherwise it could wait for itself. `entry`: the page's
+  // MSHR, if the caller knows it; set to the MSHR in which the access must wait.
   MissPlace place(std::uint64_t page, bool again, std::optional<std::uint32_t>& entry) {
     if (!again && !faulted_.has_room()) return MissPlace::no_room;
     if (!entry && faulted_.holds(page)) return MissPlace::replay;
@@ -145,7 +144,7 @@ class TranslationClient {
     invalidations_.advance(drain_, translated_.size(), f);
   }
 
-  // True if the driver must be told of this use of the page.
+  // True if this use of the page must be reported to the driver.
   bool must_report(std::uint64_t page, farfault::Access access, Time now) {
     return uses_.enabled() && uses_.must_report(page, access, now);
   }
