@@ -15,8 +15,7 @@ namespace farfault {
 
 class LoadStoreUnit {
  public:
-  LoadStoreUnit(Sm const& sm, Sm::Cx& cx)
-      : sm_(sm), spec_(sm.spec()), cx_(cx), s_(cx.state()), u_(cx.state().load_store) {}
+  LoadStoreUnit(Sm const& sm, Sm::Cx& cx) : sm_(sm), cx_(cx), s_(cx.state()) {}
 
   // Moves transactions through the unit, one per cycle, until it is empty or stalls.
   void run();
@@ -39,49 +38,56 @@ class LoadStoreUnit {
     std::uint32_t l1_tlb_hits = 0;  // for the first time
     std::uint8_t stream = 0;
   };
+  // The passage of transactions through the unit at one time.
+  struct Outgoing {
+    // Lines of an instruction that have left the unit and will travel as one train.
+    MemRequest request{};
+    Time first{};
+    Time last{};
+    std::uint32_t lines = 0;  // 0: none
+    std::uint16_t context = 0;
+    LoadStoreStall stall = LoadStoreStall::none;  // cause of the unit's stall
+    // The last page looked up: consecutive lines in it count as one use of its entry.
+    std::uint64_t page = ~std::uint64_t{0};
+    std::optional<PageTranslation> found;
+    std::optional<std::uint32_t> missed;  // if absent from the TLB: its MSHR
+    Passed passed;
+  };
   struct Responding;
 
   // False if it stalls.
-  bool move_transactions();
+  bool move_transactions(Outgoing& o);
   // Called before the first transaction of a stream, and after the last one of all.
-  void count_passed(std::uint8_t next_stream);
+  void count_passed(Passed& passed, std::uint8_t next_stream);
   // The number of lines that may form a train with `item`, among the n transactions after it in its queue.
   template <class Following>
   std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
   // `again`: after a replay. `lines()`: number of transactions from this one on that may travel together;
   // called once it is translated.
   template <class Lines>
-  bool translate_item(LsuItem const& item, bool again, Lines&& lines);
+  bool translate_item(LsuItem const& item, bool again, Lines&& lines, Outgoing& o);
   // It waits from `since` on.
-  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since);
+  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Outgoing& o);
   void park(std::uint64_t page, LsuItem item, Time since);
   // Reports a page use to the driver, if it tracks them.
-  void report_use(std::uint64_t page, Access access) {
-    if (u_.translation.must_report(page, access, cx_.now()))
-      cx_.send(sm_.used, PageUse{page, spec_.device, access, {}});
+  [[gnu::always_inline]] void report_use(std::uint64_t page, Access access) {
+    if (unit().translation.must_report(page, access, cx_.now()))
+      cx_.send(sm_.used, PageUse{page, spec().device, access, {}});
   }
-  bool access(LsuItem const& item, Time at, std::uint32_t train);
-  std::uint32_t credits(PhysAddr address) const;
-  void send(LsuItem const& item, std::uint32_t tag, Time at);
-  void depart();
+  bool access(LsuItem const& item, Time at, std::uint32_t train, Outgoing& o);
+  [[gnu::always_inline]] std::uint32_t credits(PhysAddr address) const {
+    if (sm_.is_remote(address)) return unit().remote_credits;
+    return unit().slice_credits[spec().memory.slice(offset_of(address))];
+  }
+  void send(LsuItem const& item, std::uint32_t tag, Time at, Outgoing& o);
+  void depart(Outgoing& o);
+
+  SmSpec const& spec() const { return sm_.spec(); }
+  LoadStoreState& unit() const { return s_.load_store; }
 
   Sm const& sm_;
-  SmSpec const& spec_;
   Sm::Cx& cx_;
   SmState& s_;
-  LoadStoreState& u_;
-  LoadStoreStall stall_ = LoadStoreStall::none;  // cause of the unit's stall
-  // The last page looked up: consecutive lines in it count as one use of its entry.
-  std::uint64_t page_ = ~std::uint64_t{0};
-  std::optional<PageTranslation> found_;
-  std::optional<std::uint32_t> missed_;  // if absent from the TLB: its MSHR
-  Passed passed_;
-  // Lines of an instruction that have left the unit and will travel as one train.
-  MemRequest request_{};
-  Time first_{};
-  Time last_{};
-  std::uint32_t lines_ = 0;  // 0: none
-  std::uint16_t context_ = 0;
 };
 
 }  // namespace farfault

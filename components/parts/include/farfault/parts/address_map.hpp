@@ -24,25 +24,21 @@ class AddressMap {
         powers_(hash == nullptr && std::has_single_bit(slices) && std::has_single_bit(interleave)) {}
 
   std::uint32_t slice(std::uint64_t offset) const {
-    if (!powers_) return static_cast<std::uint32_t>(in_turns(offset) / interleave_ % slices_);
+    if (!powers_) [[unlikely]]
+      return divided_slice(offset);
     return static_cast<std::uint32_t>(offset >> block_bits_) & ((1U << slice_bits_) - 1);
   }
   // Address within the slice: the offset without the bits that select the slice.
   std::uint64_t local(std::uint64_t offset) const {
-    if (!powers_) {
-      auto const at = in_turns(offset);
-      return at / interleave_ / slices_ * interleave_ + at % interleave_;
-    }
+    if (!powers_) [[unlikely]]
+      return divided_local(offset);
     auto const low = offset & ((std::uint64_t{1} << block_bits_) - 1);
     return ((offset >> (block_bits_ + slice_bits_)) << block_bits_) | low;
   }
   // The inverse of slice() and local().
   std::uint64_t offset(std::uint32_t slice, std::uint64_t local_address) const {
-    if (!powers_) {
-      auto const at =
-          (local_address / interleave_ * slices_ + slice) * interleave_ + local_address % interleave_;
-      return hash_ == nullptr ? at : hash_->offset(at);
-    }
+    if (!powers_) [[unlikely]]
+      return divided_offset(slice, local_address);
     auto const low = local_address & ((std::uint64_t{1} << block_bits_) - 1);
     return (((local_address >> block_bits_) << slice_bits_ | slice) << block_bits_) | low;
   }
@@ -50,6 +46,19 @@ class AddressMap {
  private:
   std::uint64_t in_turns(std::uint64_t offset) const {
     return hash_ == nullptr ? offset : hash_->in_turns(offset);
+  }
+  // The same for other numbers and with a hash, out of line: the callers stay small.
+  [[gnu::noinline]] std::uint32_t divided_slice(std::uint64_t offset) const {
+    return static_cast<std::uint32_t>(in_turns(offset) / interleave_ % slices_);
+  }
+  [[gnu::noinline]] std::uint64_t divided_local(std::uint64_t offset) const {
+    auto const at = in_turns(offset);
+    return at / interleave_ / slices_ * interleave_ + at % interleave_;
+  }
+  [[gnu::noinline]] std::uint64_t divided_offset(std::uint32_t slice, std::uint64_t local_address) const {
+    auto const at =
+        (local_address / interleave_ * slices_ + slice) * interleave_ + local_address % interleave_;
+    return hash_ == nullptr ? at : hash_->offset(at);
   }
 
   BankHash const* hash_ = nullptr;
