@@ -201,7 +201,7 @@ STAYING = [
     ("wrong count: late moves count", THRASHING, "if (!is_late && p.moved", "if (p.moved"),
     ("left out: a late move does not end the thrashing", THRASHING, "if (is_late && p.events >= limits.threshold) p.events = 0;\n", ""),
     ("wrong device: a page that thrashes stays although its GPU has evicted it", WORKER,
-     " && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));", ";"),
+     " && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));", ".has_value();"),
     ("left out: a circle of three GPUs", DEADLOCKS, "reached.push_back(g);", "continue;"),
     ("late: the stay includes its end", THRASHING, "now >= p->moved + limits.stay", "now > p->moved + limits.stay"),
     ("left out: a page that thrashes moves", WORKER, "if (moves && is_throttled(page.page, t)) {", "if (false) {"),
