@@ -17,6 +17,7 @@ WORKER = PAGING + "batch_worker.cpp"
 DEADLOCKS = PAGING + "batch_deadlocks.cpp"
 STAYS = "components/paging/include/farfault/paging/replay_stays.hpp"
 THRASHING = "components/paging/include/farfault/paging/thrashing.hpp"
+DRIVER_SPEC = "components/paging/include/farfault/paging/driver_spec.hpp"
 
 CLIENT = "components/translation/include/farfault/translation/translation_client.hpp"
 HASH = "components/parts/include/farfault/parts/address_hash.hpp"
@@ -32,12 +33,12 @@ TESTS_OF = {
     EXECUTOR: ["transition_executor"], ROWS: ["transition_executor"],
     COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
     LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stays", "batch_stories"], WORKER: ["batch_workers", "batch_stays"], DEADLOCKS: ["block_locks", "batch_workers", "batch_stays"],
-    STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"],
+    STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"], DRIVER_SPEC: ["batch_stays"],
     CLIENT: ["translation_client"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
     SLICE: ["l2_slice", "walk_reads"], OF_SLICE: ["l2_slice", "walk_reads"], LOAD_STORE: ["sm", "sm_fault"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -204,6 +205,8 @@ STAYING = [
      " && t.s.memory.is_on(page, t.spec.devices.gpu(static_cast<std::uint32_t>(*gpu)));", ".has_value();"),
     ("left out: a circle of three GPUs", DEADLOCKS, "reached.push_back(g);", "continue;"),
     ("late: the stay includes its end", THRASHING, "now >= p->moved + limits.stay", "now > p->moved + limits.stay"),
+    ("left out: a threshold of 0 does not disable the detection", THRASHING, "    if (limits.threshold == 0) return;\n", ""),
+    ("wrong page: pages that are copied thrash", DRIVER_SPEC, "return pages_stay_for_replay() && !makes_copies;", "return pages_stay_for_replay();"),
     ("left out: a page that thrashes moves", WORKER, "if (moves && is_throttled(page.page, t)) {", "if (false) {"),
 ]
 

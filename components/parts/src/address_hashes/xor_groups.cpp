@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exclusive or of the groups of bits above a bank's number.
+// The exclusive or of the groups of bits above a bank's number: "xor", which is a keyword of C++.
 #include "farfault/parts/address_hash.hpp"
 
 namespace farfault::address_hashes {

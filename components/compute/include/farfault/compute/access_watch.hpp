@@ -4,9 +4,8 @@
 //
 // - Method: one event's effects follow from the State before and after it: the transactions that its
 //   load/store unit has passed, in order, one per cycle, and the place where each waits now.
-// - Guarantee: times are split as in the latency stack (access_stages.hpp); if every transaction is traced,
-// they
-//   add up to it exactly. If a response has the durations of its stages but not their times, the stages are
+// - Guarantee: times are split as in the latency stack (access_stages.hpp), and add up to it exactly if every
+//   transaction is traced. If a response has the durations of its stages but not their times, the stages are
 //   placed in order, followed by the response's way back.
 // - Sample: transactions issued in the window, selected by a hash of the seed and the transaction's identity
 //   (SM, kernel and its launch, block, warp, instruction, number in it), and therefore independent of

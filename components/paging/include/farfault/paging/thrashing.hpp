@@ -40,7 +40,7 @@ class ThrashingPages {
   }
   // GPU on which the page stays now.
   std::optional<std::uint64_t> stays_on(std::uint64_t page, Time now, Limits const& limits) const {
-    auto const* p = limits.threshold != 0 ? pages_.find(page) : nullptr;
+    auto const* p = pages_.find(page);
     if (p == nullptr || p->events < limits.threshold || now >= p->moved + limits.stay) return std::nullopt;
     return p->gpu;
   }
