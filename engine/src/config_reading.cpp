@@ -200,8 +200,8 @@ void Config::read(std::string_view text, std::string const& name, std::string co
     }
     root->erase("include");
   }
-  for (auto const& [key, node] : *root)
-    if (node.is_array_of_tables()) replace_by(key.str());
+  for (auto const& [array, table] : replaced_)
+    if (root->at_path(array).is_array_of_tables()) erase(table);
   Layer(*this, name).table("", *root, 0);
 }
 

@@ -183,9 +183,9 @@ struct GpuBench : Bench {
     idle(gmmu.request, gmmu.entry_read, gmmu.from_iommu, gmmu.invalidate, gmmu.invalidated);
     sinks(gmmu.read_entry, 1);
     sink(gmmu.to_iommu);
-    sink(gmmu.to_tlb);
+    sinks(gmmu.to_tlb, 1);
     sink(gmmu.acknowledge);
-    join(gmmu.response, gpu.response);
+    join_family(gmmu.response, {gpu.response});
     join(gmmu.to_driver, driver.fault, kNotify * 1ns);
     join(gpu.faulted, gmmu.raw_fault);
     join(gpu.step_done, driver.step_done);

@@ -200,10 +200,10 @@ TEST_CASE(
   b.idle(gmmu.request, gmmu.entry_read, gmmu.invalidate, gmmu.invalidated);
   b.sinks(gmmu.read_entry, 1);
   b.sink(gmmu.to_iommu);
-  b.sink(gmmu.to_tlb);
+  b.sinks(gmmu.to_tlb, 1);
   b.sink(gmmu.acknowledge);
   b.sink(gmmu.to_driver);
-  auto& responses = b.sink(gmmu.response);
+  auto& responses = *b.sinks(gmmu.response, 1)[0];
   // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7 and then finds the buffer empty. Each
   // time, the fault of page 8 is raised again and finds no room.
   RawFault const other{8, 1, 0, {}};

@@ -76,7 +76,7 @@ struct FaultBench : Bench {
         driver(system.add<PagingDriver>("driver", driver_spec(path))),
         gpu(system.add<Gpu>("gpu")) {
     constexpr auto ns = [](std::int64_t n) { return n * 1ns; };
-    feed(gmmu.request, {{Time{ns(kAsked)}, {.page = page, .from = 7}}});
+    feed(gmmu.request, {{Time{ns(kAsked)}, {.page = page}}});
     for (auto* read_entry : {&gmmu.read_entry, &iommu.read_entry}) {
       auto const to = read_entry == &gmmu.read_entry ? gmmu.entry_read : iommu.entry_read;
       auto& cache = responder<MemRequest, MemResponse>(memory(always(10ns)), to);
@@ -89,8 +89,8 @@ struct FaultBench : Bench {
     join(gpu.invalidate, gmmu.invalidate);
     join(gmmu.acknowledge, iommu.invalidated, ns(kToIommu));
     idle(gmmu.invalidated);
-    sink(gmmu.to_tlb);
-    join(gmmu.response, gpu.response, ns(kToTlb));
+    sinks(gmmu.to_tlb, 1);
+    join_family(gmmu.response, {gpu.response}, ns(kToTlb));
     join(iommu.fault, driver.fault, ns(kNotify));
     join(iommu.first_touch, driver.fault, ns(kNotify));
     join(iommu.step_done, driver.step_done, ns(kNotify));

@@ -41,6 +41,7 @@ inline GmmuSpec spec_of(std::string_view router, PageTable const& table) {
   spec.router.policy.choose(router);
   spec.memory = AddressMap(1, 256);
   spec.memory_port = 5;
+  spec.moves = 8;
   spec.preloaded = &table;
   return spec;
 }
@@ -50,8 +51,9 @@ struct GmmuBench : Bench {
             Duration iommu_delay = 1000ns, std::vector<Record<Invalidate>> invalidations = {},
             std::vector<Record<Invalidated>> invalidated = {})
       : gmmu(system.add<Gmmu>("gmmu", std::move(spec))) {
+    for (auto& each : script) each.message.from = 0;  // the only TLB
     feed(gmmu.request, std::move(script));
-    responses = &sink(gmmu.response);
+    responses = sinks(gmmu.response, 1)[0];
     auto memory_spec = memory(always(memory_delay));
     cache = &responder<MemRequest, MemResponse>(memory_spec, gmmu.entry_read);
     join_family(gmmu.read_entry, {cache->request});
@@ -62,7 +64,7 @@ struct GmmuBench : Bench {
     join(gmmu.to_iommu, iommu->request);
     feed(gmmu.invalidate, std::move(invalidations));
     feed(gmmu.invalidated, std::move(invalidated));
-    tlb = &sink(gmmu.to_tlb);
+    tlb = sinks(gmmu.to_tlb, 1)[0];
     acknowledged = &sink(gmmu.acknowledge);
     if (gmmu.spec().records_faults) faults = &sink(gmmu.to_driver);
   }
@@ -105,7 +107,7 @@ struct GmmuBench : Bench {
 
 inline void stop_migrations(Bench& b, Gmmu& gmmu) {
   b.idle(gmmu.invalidate, gmmu.invalidated);
-  b.sink(gmmu.to_tlb);
+  b.sinks(gmmu.to_tlb, 1);
   b.sink(gmmu.acknowledge);
 }
 

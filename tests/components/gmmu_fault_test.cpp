@@ -38,7 +38,7 @@ TEST_CASE(
   b.run();
   // Requested at 101, answered at 1102; the fault leaves with the answer. The second fault is merged.
   CHECK(found_by(*b.responses) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::iommu});
-  CHECK(b.responses->records()[0].message.tag == 17);
+  CHECK(b.responses->records()[0].message.page == 500);
   CHECK(b.responses->records()[0].message.frame == kNoFrame);
   CHECK(b.responses->nanoseconds()[2] == 2501);
   CHECK(b.responses->records()[2].message.frame == local_frame(500));

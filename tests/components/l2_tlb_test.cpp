@@ -26,11 +26,11 @@ PhysAddr frame_of(std::uint64_t page) {
 ResponderSpec<TranslateRequest, TranslateResponse> walker(std::function<Duration(std::uint64_t)> delay) {
   ResponderSpec<TranslateRequest, TranslateResponse> spec;
   spec.reply = [](TranslateRequest const& m) {
-    if (m.page == kNotMapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
+    if (m.page == kNotMapped) return TranslateResponse{m.page, kNoFrame, FoundBy::nothing};
     auto const found_by = m.page == kFirstTouch ? FoundBy::fault
                           : m.page == kByIommu  ? FoundBy::iommu
                                                 : FoundBy::gmmu;
-    TranslateResponse r{m.page, frame_of(m.page), m.from, found_by};
+    TranslateResponse r{m.page, frame_of(m.page), found_by};
     if (m.page == kTimed) r.stages = {2'000, 15'000, 0, 0};
     return r;
   };
@@ -43,8 +43,8 @@ L2TlbSpec small_tlb(std::uint32_t mshrs) {
   spec.params.entries = 8;
   spec.params.ways = 4;
   spec.params.mshrs = mshrs;
-  spec.clients = 2;
-  spec.requests_per_client = 16;
+  spec.requesters.groups = 2;
+  spec.requests_each = 16;
   return spec;
 }
 
@@ -53,10 +53,11 @@ struct TlbBench : Bench {
            std::vector<Record<Invalidate>> invalidations = {},
            std::vector<Record<TranslateResponse>> replays = {})
       : tlb(system.add<L2Tlb>("l2_tlb", std::move(spec))) {
+    for (auto& each : script) each.message.client = static_cast<std::uint16_t>(each.message.from);
     feed(tlb.request, std::move(script));
     sms = sinks(tlb.response, 2);
     gmmu = &responder<TranslateRequest, TranslateResponse>(walker(always(20ns)), tlb.filled);
-    join(tlb.miss, gmmu->request);
+    join_family(tlb.miss, {gmmu->request});
     if (!replays.empty()) feed(tlb.filled, std::move(replays));
     feed(tlb.invalidate, std::move(invalidations));
     std::vector<In<Invalidate>> to;
@@ -64,11 +65,11 @@ struct TlbBench : Bench {
       ResponderSpec<Invalidate, Invalidated> sm;
       sm.reply = [](Invalidate const& m) { return Invalidated{m.move}; };
       sm.delay = always(delay);
-      invalidated.push_back(&responder<Invalidate, Invalidated>(sm, tlb.sm_invalidated));
+      invalidated.push_back(&responder<Invalidate, Invalidated>(sm, tlb.invalidated));
       to.push_back(invalidated.back()->request);
     }
-    join_family(tlb.to_sm, to);
-    acknowledged = &sink(tlb.acknowledge);
+    join_family(tlb.forwarded, to);
+    acknowledged = sinks(tlb.acknowledge, 1)[0];
     run();
   }
   L2Tlb& tlb;
@@ -172,7 +173,7 @@ TEST_CASE("L2 TLB: a slow hit without permission for the access is a miss withou
   auto spec = small_tlb(4);
   spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});
   TlbBench b(spec, {{Time{100ns}, {7, 0, 0, Access::write}}}, {},
-             {{Time{20ns}, {7, read_only(frame_of(7)), 0, FoundBy::settled}}});
+             {{Time{20ns}, {7, read_only(frame_of(7)), FoundBy::settled}}});
   CHECK(b.gmmu->nanoseconds() == Times{100 + 4 + 1});
 }
 
@@ -215,8 +216,8 @@ TEST_CASE("L2 TLB: hits and merging misses pass requests that wait for an MSHR w
 TEST_CASE("L2 TLB: under random load every request is answered exactly once with the right frame") {
   Bench b;
   auto spec = small_tlb(2);
-  spec.clients = 1;
-  spec.requests_per_client = 24;
+  spec.requesters.groups = 1;
+  spec.requests_each = 24;
   auto& tlb = b.system.add<L2Tlb>("l2_tlb", spec);
   // The L2 TLB's responses carry no requester tag: the SM matches them by page. Count by page.
   auto& source = b.system.add<Client<TranslateRequest, TranslateResponse>>(
@@ -228,10 +229,10 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   b.join(source.request, tlb.request);
   b.join_family(tlb.response, {source.response});
   auto& gmmu = b.responder<TranslateRequest, TranslateResponse>(walker(scattered(300ns, 2)), tlb.filled);
-  b.join(tlb.miss, gmmu.request);
-  b.idle(tlb.invalidate, tlb.sm_invalidated);
-  b.sinks(tlb.to_sm, 1);
-  b.sink(tlb.acknowledge);
+  b.join_family(tlb.miss, {gmmu.request});
+  b.idle(tlb.invalidate, tlb.invalidated);
+  b.sinks(tlb.forwarded, 1);
+  b.sinks(tlb.acknowledge, 1);
   b.begin(source);
   CHECK(b.run() == RunState::drained);
   CHECK(source.state().responded == 5000);
@@ -317,7 +318,7 @@ TEST_CASE("L2 TLB: an unmapped page fills nothing, frees its MSHR, and all merge
 
 TEST_CASE("L2 TLB: a replay reaches every SM after all earlier responses, and fills nothing") {
   auto const fed = [](std::int64_t ns) {
-    return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), 0, FoundBy::replay}};
+    return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), FoundBy::replay}};
   };
   // Hits looked up at 100, 101 and 102 are answered 4 ns later; the replay arrives at 102.
   TlbBench b(small_tlb(4),
@@ -330,7 +331,7 @@ TEST_CASE("L2 TLB: a replay reaches every SM after all earlier responses, and fi
   CHECK(b.sms[1]->records()[1].message.found_by == FoundBy::replay);
   // Two requesters are answered at 36 and 37 that the page is unmapped; its replay arrives at 36.
   TlbBench faults(small_tlb(4), {{Time{10ns}, {kNotMapped, 0}}, {Time{11ns}, {kNotMapped, 1}}}, {},
-                  {{Time{36ns}, {kNotMapped, frame_of(5), 0, FoundBy::replay}}});
+                  {{Time{36ns}, {kNotMapped, frame_of(5), FoundBy::replay}}});
   CHECK(faults.sms[1]->nanoseconds() == Times{38, 38});
   CHECK(faults.sms[1]->records()[0].message.found_by == FoundBy::nothing);
   // A later look-up of the page misses.
@@ -341,7 +342,7 @@ TEST_CASE("L2 TLB: a replay reaches every SM after all earlier responses, and fi
 
 TEST_CASE("L2 TLB: the replay of a settled page fills an entry, and is forwarded to every SM") {
   TlbBench b(small_tlb(4), {{Time{50ns}, {7, 0}}, {Time{150ns}, {7, 1}}},
-             {{Time{100ns}, {7, frame_of(7), 0}}}, {{Time{20ns}, {7, frame_of(8), 0, FoundBy::settled}}});
+             {{Time{100ns}, {7, frame_of(7), 0}}}, {{Time{20ns}, {7, frame_of(8), FoundBy::settled}}});
   CHECK(b.sms[0]->nanoseconds() == Times{21, 55});
   CHECK(b.sms[1]->nanoseconds()[0] == 21);
   CHECK(b.sms[0]->records()[0].message.found_by == FoundBy::settled);

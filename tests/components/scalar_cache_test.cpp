@@ -47,21 +47,21 @@ struct ScalarBench : Bench {
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this, size](TranslateRequest const& m) {
       if (m.page == kNotMapped && faults-- > 0)
-        return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
+        return TranslateResponse{m.page, kNoFrame, FoundBy::nothing};
       if (size != 0)
         return TranslateResponse{
-            .page = m.page, .frame = kLargeFrame, .tag = 0, .found_by = FoundBy::l2_tlb, .size = size};
-      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
+            .page = m.page, .frame = kLargeFrame, .found_by = FoundBy::l2_tlb, .size = size};
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12)};
     };
     tlb_spec.delay = always(20ns);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, cache.translation);
-    join(cache.translate, tlb->request);
+    join_family(cache.translate, {tlb->request});
     if (!replays.empty()) {
       faults = 1;
       feed(cache.translation, std::move(replays));
     }
     feed(cache.invalidate, std::move(invalidations));
-    invalidated = &sink(cache.invalidated);
+    invalidated = sinks(cache.invalidated, 1)[0];
     run();
   }
   static ScalarCacheSpec spec(ScalarCacheParams const& params) {
@@ -94,7 +94,7 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   // Looked up at 100, at the TLB at 101; translated at 122, looked up for 1 ns, at the memory at 124; back at
   // 175.
   CHECK(b.tlb->nanoseconds() == Times{101});
-  CHECK(b.tlb->records()[0].message.from == 40);
+  CHECK(b.tlb->records()[0].message.client == 40);
   CHECK(b.local->nanoseconds() == Times{124});
   CHECK(b.local->records()[0].message.address == physical(0, 9 << 12));
   CHECK(b.local->records()[0].message.from == 41);
@@ -227,7 +227,7 @@ TEST_CASE(
 TEST_CASE("scalar cache: requests for an unmapped page are repeated at its replay, and others pass them") {
   auto const base = kNotMapped << 12;
   ScalarBench b({at(100, request(base, 5)), at(101, request(0x2000, 6)), at(200, request(base + 64, 7))}, {},
-                {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::replay}}});
+                {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), FoundBy::replay}}});
   // Faulted at 122. The third request is merged. Both are replayed at 500 and looked up then; the translation
   // arrives at 523, the lines at 577 and 578.
   CHECK(b.tlb->nanoseconds() == Times{101, 102, 501});
@@ -256,7 +256,7 @@ TEST_CASE("scalar cache: requests for a settled page are read immediately, witho
   ScalarCacheParams params;
   params.mshrs = 1;  // the second waits for the first
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7)), at(700, request(base + 128, 8))},
-                params, {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
+                params, {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), FoundBy::settled}}});
   CHECK(b.tlb->nanoseconds() == Times{101});
   REQUIRE(b.local->nanoseconds().size() == 3);
   CHECK(b.local->nanoseconds()[0] == 502);
@@ -278,7 +278,7 @@ TEST_CASE("scalar cache: an invalidation waits for all requests for a settled pa
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7))}, params,
                 {{Time{510ns},
                   {.page = kNotMapped, .frame = physical(0, 57 << 12), .move = 3, .step = MoveStep::unmap}}},
-                0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
+                0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), FoundBy::settled}}});
   CHECK(b.tlb->nanoseconds() == Times{101});
   REQUIRE(b.local->nanoseconds().size() == 2);
   CHECK(b.local->records()[1].message.address == physical(0, (57 << 12) + 64));

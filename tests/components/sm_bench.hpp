@@ -68,20 +68,20 @@ struct SmBench : Bench {
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this](TranslateRequest const& m) {
       if (auto const f = faults.find(m.page); f != faults.end() && f->second-- > 0)
-        return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
+        return TranslateResponse{m.page, kNoFrame, FoundBy::nothing};
       if (size != 0)
         return TranslateResponse{
-            .page = m.page, .frame = kLargeFrame, .tag = 0, .found_by = FoundBy::l2_tlb, .size = size};
+            .page = m.page, .frame = kLargeFrame, .found_by = FoundBy::l2_tlb, .size = size};
       auto const f = found_by.find(m.page);
       auto const frame = physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12);
-      TranslateResponse r{m.page, copied && m.access == Access::read ? read_only(frame) : frame, 0,
+      TranslateResponse r{m.page, copied && m.access == Access::read ? read_only(frame) : frame,
                           f == found_by.end() ? FoundBy::l2_tlb : f->second};
       r.stages = translation_stages;
       return r;
     };
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
-    join(sm.translate, tlb->request);
+    join_family(sm.translate, {tlb->request});
     ResponderSpec<ScalarRequest, ScalarResponse> scalar_spec;
     scalar_spec.reply = [](ScalarRequest const& m) {
       auto const hit = m.address / 64 % 2 == 0;
@@ -91,7 +91,7 @@ struct SmBench : Bench {
     scalar = &responder<ScalarRequest, ScalarResponse>(scalar_spec, sm.scalar_response);
     join(sm.scalar_request, scalar->request);
     feed(sm.invalidate, std::move(invalidations));
-    invalidated = &sink(sm.invalidated);
+    invalidated = sinks(sm.invalidated, 1)[0];
   }
   static SmSpec with(SmSpec spec, Workload const& workload) {
     if (spec.applications == nullptr) spec.applications = alone(workload);
@@ -121,7 +121,7 @@ inline Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
 }
 
 inline TranslateResponse replay(std::uint64_t page, PhysAddr frame = 0) {
-  return {page, frame, 0, FoundBy::replay};
+  return {page, frame, FoundBy::replay};
 }
 
 inline Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {

@@ -26,7 +26,7 @@ TEST_CASE("SM: a load that misses everywhere takes the sum of its stages") {
   // Issue at 101, L1 TLB 1, link 1, translation 20, link 1.
   CHECK(b.tlb->nanoseconds() == Times{103});
   CHECK(b.tlb->records()[0].message.page == 2);
-  CHECK(b.tlb->records()[0].message.from == 3);
+  CHECK(b.tlb->records()[0].message.client == 3);
   // Translated at 124, L1 cache 1, link 1.
   CHECK(b.cache->nanoseconds() == Times{126});
   CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));

@@ -30,8 +30,8 @@ L2TlbSpec tlb(std::vector<test::Setting> const& tokens, std::uint32_t applicatio
   spec.params.ways = 4;
   spec.params.mshrs = 4;
   if (!tokens.empty()) spec.params.fill = test::chosen<TlbFill>("tokens", tokens);
-  spec.clients = 2;
-  spec.requests_per_client = 16;
+  spec.requesters.groups = 2;
+  spec.requests_each = 16;
   for (std::uint32_t a = 0; a < applications; ++a) {
     spec.applications.push_back("a" + std::to_string(a));
     spec.sms.push_back({0, 1});
@@ -47,6 +47,7 @@ struct TlbBench : Bench {
            std::vector<Record<Invalidate>> invalidations = {},
            std::vector<Record<TranslateResponse>> replays = {})
       : l2(system.add<L2Tlb>("l2_tlb", std::move(spec))) {
+    for (auto& each : script) each.message.client = static_cast<std::uint16_t>(each.message.from);
     feed(l2.request, std::move(script));
     if (!replays.empty()) feed(l2.filled, std::move(replays));
     sms = sinks(l2.response, 2);
@@ -54,23 +55,23 @@ struct TlbBench : Bench {
     walker.reply = [](TranslateRequest const& m) {
       bool const copy = m.page == kCopied && m.access == Access::read;
       auto const frame = m.page << 12;
-      return TranslateResponse{m.page, copy ? read_only(frame) : frame, m.from,
+      return TranslateResponse{m.page, copy ? read_only(frame) : frame,
                                m.page == kNotMapped ? FoundBy::nothing : FoundBy::gmmu};
     };
     walker.delay = always(20ns);
     gmmu = &responder<TranslateRequest, TranslateResponse>(walker, l2.filled);
-    join(l2.miss, gmmu->request);
+    join_family(l2.miss, {gmmu->request});
     feed(l2.invalidate, std::move(invalidations));
     ResponderSpec<Invalidate, Invalidated> sm;
     sm.reply = [](Invalidate const& m) { return Invalidated{m.move}; };
     sm.delay = always(1ns);
     std::vector<In<Invalidate>> to;
     for (int i = 0; i < 2; ++i) {
-      invalidated.push_back(&responder<Invalidate, Invalidated>(sm, l2.sm_invalidated));
+      invalidated.push_back(&responder<Invalidate, Invalidated>(sm, l2.invalidated));
       to.push_back(invalidated.back()->request);
     }
-    join_family(l2.to_sm, to);
-    acknowledged = &sink(l2.acknowledge);
+    join_family(l2.forwarded, to);
+    acknowledged = sinks(l2.acknowledge, 1)[0];
     if (l2.spec().pressure_epoch != 0) channels = sinks(l2.pressure, l2.spec().channels, 9ns);
     run();
   }
@@ -280,7 +281,7 @@ TEST_CASE("L2 TLB: an invalidation of a page in the TLB and in the bypass cache 
              {{Time{10ns}, request(7, 0)},
               {Time{110ns}, request(8, 0)},  // into the bypass cache
               {Time{300ns}, request(8, 0)}},
-             {{Time{200ns}, {8, 8 << 12, 0}}}, {{Time{150ns}, {8, 9 << 12, 0, FoundBy::settled}}});
+             {{Time{200ns}, {8, 8 << 12, 0}}}, {{Time{150ns}, {8, 9 << 12, FoundBy::settled}}});
   CHECK(b.walks() == Pages{7, 8, 8});
   CHECK(b.l2.state().invalidated_entries == 2);
 }

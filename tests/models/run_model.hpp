@@ -66,6 +66,7 @@ class ModelRun {
  private:
   void build(std::string const& toml, EngineOptions const& options, topologies::Granularity granularity) {
     Config config(topologies::find_preset);
+    topologies::MachineConfig::prepare(config);
     config.read_text(toml, "test");
     auto const name = config.take("workload.name");
     machine_config_.bind(config);

@@ -5,6 +5,7 @@
 
 #include "assembly_devices.hpp"
 #include "farfault/topologies/sm_count.hpp"
+#include "tlb_level.hpp"
 
 namespace farfault::topologies {
 
@@ -349,6 +350,7 @@ void Assembly::build_gpus() {
   auto const memory = layout.slice_map();
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
   auto const scalar_caches = (sms_ + config_.scalar_cache.sms - 1) / config_.scalar_cache.sms;
+  plan_translation(scalar_caches);
   for (std::uint32_t g = 0; g < gpus; ++g) {
     auto& gpu = *gpus_[g];
     auto const& name = device_names_.gpus[g];
@@ -391,21 +393,7 @@ void Assembly::build_gpus() {
          .slices_to_write_back = config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
          .counts_evictions = config_.in_batches() && config_.has_periods(),
          .may_stall = config_.memory.stalls_gpus()});
-    gpu.l2_tlb = &system_->add<L2Tlb>(
-        name + ".l2_tlb",
-        {.params = config_.l2_tlb,
-         .clock = clock,
-         .clients = sms_ + scalar_caches,
-         .requests_per_client = std::max(config_.l1_tlb.outstanding(), config_.scalar_cache.tlb_mshrs),
-         .moves = config_.driver.migrations,
-         .page_bits = page_bits_,
-         .page_sizes = config_.memory.sizes_of_pages(),
-         .applications = applications_.names(),
-         .reports_faults = config_.in_batches(),
-         .mapped_at_start = &mapped_for(gpu),
-         .sms = sms_by_application(),
-         .pressure_epoch = config_.pressure_epoch(),
-         .channels = layout.channels});
+    build_tlbs(gpu, layout.channels);
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -418,7 +406,11 @@ void Assembly::build_gpus() {
     bool const walk_cache = config_.page_walk_cache.present();
     gmmu.memory_port = walk_cache ? std::uint16_t{0} : table_port;
     gmmu.memory = walk_cache ? AddressMap(1, config_.l2_cache.interleave.bytes) : memory;
-    gmmu.queue = config_.l2_tlb.mshrs;
+    gmmu.tlbs = last_tlbs();
+    gmmu.queue = 0;
+    for (auto const* tlb : gpu.tlbs.back()) gmmu.queue += tlb->spec().params.mshrs;
+    for (auto const& level : gpu.tlbs)
+      gmmu.invalidates_all = gmmu.invalidates_all || level[0]->spec().params.fill.facts().invalidates_all;
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
@@ -490,6 +482,7 @@ void Assembly::build_gpus() {
       if (of_cache == 0) add_scalar_cache(g, i / config_.scalar_cache.sms, scalar_memory, scalar_remote);
       SmSpec sm;
       sm.sm = config_.sm;
+      sm.tlbs = route_of_client(i);
       sm.l1_tlb = config_.l1_tlb;
       sm.l1_cache = config_.l1_cache;
       sm.clock = clock;
@@ -518,12 +511,6 @@ void Assembly::build_gpus() {
   }
 }
 
-std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
-  std::vector<std::vector<std::uint32_t>> sms;
-  for (std::uint32_t a = 0; a < applications_.count(); ++a) sms.push_back(applications_.sms_of(a, sms_));
-  return sms;
-}
-
 // Below the arguments of kernels, at the end of the memory for page tables.
 std::uint64_t Assembly::contexts_of_sm(std::uint32_t sm) const {
   auto const of_sm = SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
@@ -536,6 +523,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.params = config_.scalar_cache;
   spec.clock = gpu_clock();
   spec.index = sms_ + index;
+  spec.tlbs = route_of_client(spec.index);
   spec.memory_port = static_cast<std::uint16_t>(first_memory_port + index);
   spec.remote_port = static_cast<std::uint16_t>(first_remote_port + index);
   spec.device = static_cast<DeviceId>(gpu);

@@ -4,6 +4,7 @@
 
 #include "farfault/protocols/facts.hpp"
 #include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/sm_count.hpp"
 #include "preset_texts.hpp"
 
 namespace farfault::topologies {
@@ -71,7 +72,12 @@ void MachineParams::describe(ParamTable& t) {
          "GMMU Bypass (NPC 2020), Table 1");
 }
 
+void MachineConfig::prepare(Config& config) {
+  config.replaces(std::string(TranslationLevels::kSection), "gpu.l2_tlb");
+}
+
 void MachineConfig::bind(Config& config, Policies const* more) {
+  translation.read_names(config);
   each_section([&](std::string_view name, std::string_view, auto& spec) {
     ParamTable table(more);
     spec.describe(table);
@@ -108,6 +114,18 @@ void MachineConfig::exclude_unused(Config& config) const {
   });
 }
 
+std::vector<TlbLevelParams> MachineConfig::tlb_levels() const {
+  std::vector<TlbLevelParams> levels;
+  for (auto const* level : translation.chain()) levels.push_back(*level);
+  if (levels.empty()) {
+    auto& only = levels.emplace_back();
+    static_cast<L2TlbParams&>(only) = l2_tlb;
+    only.name = "l2_tlb";
+    only.request_latency = gpu.translation_latency;
+  }
+  return levels;
+}
+
 std::uint32_t MachineConfig::faults() const {
   auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
   return (memory.replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
@@ -135,6 +153,7 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
   });
   config.exclude_unused(links.facts());
+  translation.fit_to(sms_of_gpu(chosen, gpu.sms), config);
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

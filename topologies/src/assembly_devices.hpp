@@ -46,7 +46,7 @@ struct Assembly::Gpu {
   Memory memory;
   RequestClients slice_clients;
   RequestClients remote_clients;
-  L2Tlb* l2_tlb = nullptr;
+  std::vector<std::vector<L2Tlb*>> tlbs;  // by level: the banks of each group
   Gmmu* gmmu = nullptr;
   L2Slice* page_walk_cache = nullptr;  // null if absent
   Rdma* rdma = nullptr;

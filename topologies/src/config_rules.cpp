@@ -109,6 +109,17 @@ class Rules {
 
 }  // namespace
 
+void MachineConfig::check_translation(Config& config) const {
+  translation.check(config, memory.page_size, ByteSize{memory.page_size.bytes << memory.large_size()});
+  auto const levels = tlb_levels();
+  bool const one = levels.size() == 1 && levels[0].banks == 1 && levels[0].groups <= 1 && levels[0].sms == 0;
+  if (pressure_epoch() != 0 && !one)
+    config.refuse("gpu.dram.scheduler",
+                  "gpu.dram.scheduler = " + dram.scheduler.name() +
+                      ": the scheduler is informed by a single L2 TLB, but [[gpu.translation.level]] (" +
+                      config.where(levels[0].section()) + ") defines several TLBs");
+}
+
 bool MachineConfig::check_large_pages(Config& config) const {
   Rules rules(config);
   auto const size = memory.large_page_size.bytes;
@@ -322,14 +333,18 @@ void MachineConfig::check(Config& config) const {
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
                 page_walk_cache.replacement);
-  if (l2_tlb.entries != 0)
-    rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies, true);
-  rules.policy("gpu.l2_tlb", "fill", l2_tlb.fill,
-               {.clock = gpu.clock.clock(),
-                .sms = {{0}},
-                .page_bits = memory.page_bits(),
-                .page_sizes = memory.sizes_of_pages(),
-                .replacement = &l2_tlb.policies.replacement});
+  auto const shared_tlb = [&](std::string const& section, L2TlbParams const& tlb) {
+    if (tlb.entries != 0) rules.tlb(section, "", tlb.entries, tlb.ways, pages, tlb.policies, true);
+    rules.policy(section, "fill", tlb.fill,
+                 {.clock = gpu.clock.clock(),
+                  .sms = {{0}},
+                  .page_bits = memory.page_bits(),
+                  .page_sizes = memory.sizes_of_pages(),
+                  .replacement = &tlb.policies.replacement});
+  };
+  if (translation.listed().empty()) shared_tlb("gpu.l2_tlb", l2_tlb);
+  for (auto const& level : translation.listed()) shared_tlb(level.section(), level);
+  check_translation(config);
   rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
                {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,

@@ -30,6 +30,13 @@ double lines_of(ByteSize size, std::uint32_t line_bytes) {
   return static_cast<double>(size.bytes / line_bytes);
 }
 
+double shared_tlbs(MachineConfig const& c, std::uint32_t sms) {
+  double bytes = 0;
+  for (auto const& level : c.tlb_levels())
+    bytes += kPerTranslation * level.entries * level.banks * level.groups_of(sms);
+  return bytes;
+}
+
 std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
   auto const sms = static_cast<double>(sms_of_gpu(m, c.gpu.sms));
   auto const line = c.gpu.line_bytes;
@@ -42,7 +49,7 @@ std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
       kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
       kPerLine * lines_of(c.l2_cache.size, line) + kPerLine * lines_of(c.memory_cache.size, line) +
       (c.page_walk_cache.present() ? kPerSlice + kPerLine * lines_of(c.page_walk_cache.size, line) : 0) +
-      kPerTranslation * c.l2_tlb.entries;
+      shared_tlbs(c, static_cast<std::uint32_t>(sms));
   auto const cpu = kPerDevice + c.cpu_llc.slices * kPerSlice + kPerLine * lines_of(c.cpu_llc.size, line) +
                    kPerTranslation * c.iommu.tlb_entries;
   auto const gpus = static_cast<double>(m.count(NodeKind::gpu));

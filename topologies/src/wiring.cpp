@@ -7,7 +7,6 @@ namespace farfault::topologies {
 void Assembly::wire_gpu(Gpu& gpu) {
   auto& system = *system_;
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
-  Latency const translation{gpu_clock().cycles(config_.gpu.translation_latency)};
   Latency const cycle{gpu_clock().cycles(1)};
 
   // Each partition of the SMs has its own slices; all other components use the home slices.
@@ -24,21 +23,15 @@ void Assembly::wire_gpu(Gpu& gpu) {
   auto const slices = system.family(slice_requests);
   auto const slices_of_sm = [&](std::size_t sm) { return partitions[sm * l2.partitions / gpu.sms.size()]; };
 
-  std::vector<In<TranslateResponse>> translations;
-  std::vector<In<Invalidate>> invalidates;
   std::vector<In<StartBlock>> starts;
   std::vector<In<BlockControl>> controls;
   for (auto* sm : gpu.sms) {
     gpu.slice_clients.connect(sm->spec().index, sm->memory_response);
     gpu.remote_clients.connect(sm->spec().index, sm->remote_response);
-    translations.push_back(sm->translation);
-    invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
     if (gpu.dispatcher->spec().controls_sms()) controls.push_back(sm->control);
     system.connect(sm->memory_request, slices_of_sm(sm->spec().index), crossbar);
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
-    system.connect(sm->translate, gpu.l2_tlb->request, translation);
-    system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
     system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
@@ -61,12 +54,8 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(cache.response, system.family(responses), cycle);
     system.connect(cache.memory_request, slices_of_sm(first), crossbar);
     system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
-    system.connect(cache.translate, gpu.l2_tlb->request, translation);
-    system.connect(cache.invalidated, gpu.l2_tlb->sm_invalidated, translation);
     gpu.slice_clients.connect(cache.spec().memory_port, cache.memory_response);
     gpu.remote_clients.connect(cache.spec().remote_port, cache.remote_response);
-    translations.push_back(cache.translation);
-    invalidates.push_back(cache.invalidate);
   }
   auto const client_family = system.family(gpu.slice_clients.ports());
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
@@ -77,19 +66,14 @@ void Assembly::wire_gpu(Gpu& gpu) {
     for (auto* channel : gpu.memory.channels) channels.push_back(channel->pressure);
     // The latency of a walk's read, from the L2 TLB through the GMMU to the L2 cache.
     auto const cycles = config_.gpu.translation_latency + config_.gpu.crossbar_latency;
-    system.connect(gpu.l2_tlb->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
+    system.connect(gpu.tlbs[0][0]->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
   }
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);
   system.connect(gpu.dispatcher->counts, gpu.instance->host->counted, Latency{config_.host.done_latency});
   system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
-  system.connect(gpu.l2_tlb->response, system.family(translations), translation);
-  system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);
-  system.connect(gpu.gmmu->response, gpu.l2_tlb->filled, translation);
-  system.connect(gpu.gmmu->to_tlb, gpu.l2_tlb->invalidate, translation);
-  system.connect(gpu.l2_tlb->to_sm, system.family(invalidates), translation);
-  system.connect(gpu.l2_tlb->acknowledge, gpu.gmmu->invalidated, translation);
+  wire_tlbs(gpu);
   system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
   if (walk_cache == nullptr) {
     system.connect(gpu.gmmu->read_entry, slices, crossbar);
@@ -100,10 +84,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   }
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
   if (gpu.gmmu->spec().records_faults) system.connect(gpu.gmmu->to_driver, gpu.rdma->to_driver, crossbar);
-  if (gpu.gmmu->spec().fault_batches) {
-    system.connect(gpu.l2_tlb->faulted, gpu.gmmu->raw_fault, translation);
-    system.connect(gpu.rdma->from_driver, gpu.gmmu->from_driver, crossbar);
-  }
+  if (gpu.gmmu->spec().fault_batches) system.connect(gpu.rdma->from_driver, gpu.gmmu->from_driver, crossbar);
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
   system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
   system.connect(gpu.rdma->memory_request, slices, crossbar);

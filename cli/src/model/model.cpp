@@ -42,6 +42,7 @@ Model::Model(RunOptions const& options, std::vector<std::string> const& variable
   auto const& path = options.config_path;
   config.may_vary(variable);
   ApplicationSet::prepare(config);
+  topologies::MachineConfig::prepare(config);
   auto const preset = extensions.find_preset(path);
   bool const there = exists(path);
   if (!there && !preset && path.find_first_of("./") == std::string::npos)

@@ -22,6 +22,18 @@ ParameterSections parameter_sections(Extensions const& extensions) {
                                        ParamTable(&extensions.policies()), machine};
     spec.describe(section.table);
     sections.add(std::move(section));
+    if (name == "gpu.l2_tlb") {
+      auto const level = std::make_shared<topologies::TlbLevelParams>();
+      ParameterSections::Section levels{
+          std::string(topologies::TranslationLevels::kSection),
+          "Level of shared TLBs between the SMs and the GMMU, instead of [gpu.l2_tlb]: one table "
+          "[[gpu.translation.level]] each, in the order of a miss. --set "
+          "gpu.translation.level.NAME.KEY=VALUE "
+          "overrides a parameter of one level",
+          ParamTable(&extensions.policies()), level, topologies::TranslationLevels::kMax};
+      level->describe(levels.table);
+      sections.add(std::move(levels));
+    }
   });
   sections.add<WorkloadChoice>("workload", "Workload");
   for (auto const& workload : extensions.workloads()) {
@@ -34,7 +46,8 @@ ParameterSections parameter_sections(Extensions const& extensions) {
   sections.add<ApplicationParams>(
       "application",
       "One of several concurrent applications, instead of [workload]: one table [[application]] each. --set "
-      "application.NAME.KEY=VALUE overrides a parameter of one application or of its workload");
+      "application.NAME.KEY=VALUE overrides a parameter of one application or of its workload",
+      Applications::kMax);
   return sections;
 }
 

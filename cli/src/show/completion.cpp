@@ -54,7 +54,7 @@ std::vector<std::string> split(std::string_view list, std::string_view separator
 template <class Use>
 void for_keys(ParameterSections const& sections, Use use) {
   for (auto const& section : sections.all()) {
-    if (section.name == "application") continue;  // by name instead: application.NAME.KEY
+    if (section.most_tables != 0) continue;  // by name instead: application.NAME.KEY
     for (auto const& p : section.table.all())
       use(section.name.empty() ? p.name : section.name + "." + p.name, p);
   }

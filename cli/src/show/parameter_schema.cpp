@@ -4,7 +4,6 @@
 #include <ostream>
 
 #include "farfault/cli/listing.hpp"
-#include "farfault/protocols/applications.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -141,7 +140,7 @@ void print_schema(ParameterSections const& sections, std::vector<std::string> co
   };
   for (auto const& s : sections.all()) {
     if (s.name.starts_with(kWorkload)) continue;
-    auto& to = s.name == kApplication ? definitions[s.name] : at_key(root, s.name);
+    auto& to = s.most_tables != 0 ? definitions[s.name] : at_key(root, s.name);
     if (to.is_null()) to = table({});
     if (!s.text.empty()) to["description"] = s.text;
     add_parameters(to, s);
@@ -149,12 +148,15 @@ void print_schema(ParameterSections const& sections, std::vector<std::string> co
     if (s.name == kApplication) add_workloads(to, "workload");
   }
   // An array; or tables by name, in a file that includes the array and sets some of its values.
-  Json const application = {{"$ref", "#/definitions/application"}};
-  root["properties"][std::string(kApplication)] = {{"type", {"array", "object"}},
-                                                   {"items", application},
-                                                   {"minItems", 1},
-                                                   {"maxItems", Applications::kMax},
-                                                   {"additionalProperties", application}};
+  for (auto const& s : sections.all()) {
+    if (s.most_tables == 0) continue;
+    Json const one = {{"$ref", "#/definitions/" + s.name}};
+    at_key(root, s.name) = {{"type", {"array", "object"}},
+                            {"items", one},
+                            {"minItems", 1},
+                            {"maxItems", s.most_tables},
+                            {"additionalProperties", one}};
+  }
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}};
   schema.update(root);
   schema["definitions"] = std::move(definitions);

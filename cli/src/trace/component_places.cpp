@@ -10,6 +10,7 @@
 #include "farfault/memory/dram_channel.hpp"
 #include "farfault/memory/l2_slice.hpp"
 #include "farfault/translation/iommu.hpp"
+#include "farfault/translation/l2_tlb.hpp"
 
 namespace farfault::cli {
 
@@ -31,7 +32,6 @@ ComponentPlaces::ComponentPlaces(System const& system) {
       device_of_prefix[prefix] = slice->spec().device;
       device.slices.push_back(id);
       device.slice_map = slice->spec().memory;
-      device.l2_tlb = find(prefix + ".l2_tlb");
       device.gmmu = find(prefix + ".gmmu");
       auto const rdma = by_path.find(prefix + ".rdma");
       device.port = rdma != by_path.end() ? rdma->second : find(prefix + ".port");
@@ -47,8 +47,13 @@ ComponentPlaces::ComponentPlaces(System const& system) {
       devices_[owner->second].channels.push_back(id);
       devices_[owner->second].channel_map = channel->spec().memory;
     } else if (auto const* sm = dynamic_cast<Sm const*>(&component)) {
-      sms_[id] = {sm->spec().device, sm->spec().index, sm->spec().slices, sm->spec().memory};
+      auto const& spec = sm->spec();
+      sms_[id] = {spec.device, spec.index, spec.slices, spec.memory, spec.tlbs, spec.page_bits};
       ++devices_[sm->spec().device].sms;
+    } else if (auto const* tlb = dynamic_cast<L2Tlb const*>(&component)) {
+      auto const owner = device_of_prefix.find(prefix_of(component.path()));
+      if (owner != device_of_prefix.end() && tlb->spec().level == 0)
+        devices_[owner->second].tlbs.push_back(id);
     } else if (auto const* iommu = dynamic_cast<Iommu const*>(&component)) {
       for (auto const& gpu : iommu->spec().gpus) devices_[gpu.device].iommu = id;
     }
@@ -63,7 +68,8 @@ ComponentId ComponentPlaces::of(AccessTrace const& access, Place place) const {
     case Place::sm:
       return access.sm;
     case Place::l2_tlb:
-      return device.l2_tlb;
+      return device.tlbs[sm.tlbs.group * sm.tlbs.banks.count() +
+                         sm.tlbs.banks.bank_of(access.address >> sm.page_bits)];
     case Place::gmmu:
       return device.gmmu;
     case Place::port:

@@ -9,6 +9,7 @@
 #include "farfault/compute/access_trace.hpp"
 #include "farfault/engine/system.hpp"
 #include "farfault/parts/address_map.hpp"
+#include "farfault/translation/tlb_banks.hpp"
 
 namespace farfault::cli {
 
@@ -24,7 +25,7 @@ class ComponentPlaces {
     AddressMap slice_map;
     std::vector<ComponentId> channels;
     AddressMap channel_map;
-    ComponentId l2_tlb = 0;
+    std::vector<ComponentId> tlbs;  // of the first level, by group and bank
     ComponentId gmmu = 0;
     ComponentId port = 0;
     ComponentId iommu = 0;
@@ -35,6 +36,8 @@ class ComponentPlaces {
     std::uint32_t index = 0;
     std::uint32_t slices = 0;  // that it reaches directly
     AddressMap memory;         // of these slices
+    TlbRoute tlbs{};
+    unsigned page_bits = 12;
   };
   static ComponentId memory_of(Device const& device, PhysAddr address) {
     return device.slices.empty() ? device.port : device.slices[device.slice_map.slice(offset_of(address))];

@@ -137,13 +137,14 @@ bool LoadStoreUnit::wait_for_translation(LsuItem const& item, bool again, Time l
     case MissPlace::new_mshr: {
       auto const slot =
           static_cast<std::uint8_t>(std::min(s_.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
-      cx_.send(sm_.translate,
+      cx_.send(sm_.translate, spec().tlbs.banks.bank_of(o.page),
                TranslateRequest{.page = o.page,
-                                .from = spec().index,
+                                .from = spec().tlbs.from,
                                 .application = item.application,
                                 .access = item.access,
                                 .warp = slot,
-                                .stalled = unit().stalled_warps.take(item.application)},
+                                .stalled = unit().stalled_warps.take(item.application),
+                                .client = static_cast<std::uint16_t>(spec().index)},
                looked_up - cx_.now());
       [[fallthrough]];
     }
@@ -237,7 +238,7 @@ void LoadStoreUnit::acknowledge_invalidations() {
     auto const first = sm_.line_of(m.frame);
     auto const lines = sm_.line_of(std::uint64_t{1} << (spec().page_bits + m.size));
     unit().l1.invalidate(first, first + lines);
-    cx_.send(sm_.invalidated, Invalidated{m.move});
+    cx_.send(sm_.invalidated, spec().tlbs.banks.bank_of(m.page), Invalidated{m.move});
   });
 }
 

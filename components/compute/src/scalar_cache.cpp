@@ -29,6 +29,7 @@ ScalarCacheState ScalarCache::initial() const {
        .waiters = outstanding,
        .faulted_pages = outstanding,
        .faulted_accesses = outstanding,
+       .banks = spec().tlbs.banks.count(),
        .translated = outstanding,
        .invalidations = spec().moves},
       spec().page_uses};
@@ -110,7 +111,12 @@ bool ScalarCache::wait_for_translation(std::uint64_t page, ScalarRequest const& 
       park(page, m, cx);
       return true;
     case MissPlace::new_mshr:
-      cx.send(translate, TranslateRequest{page, spec().index, m.requester.application}, at - cx.now());
+      cx.send(translate, spec().tlbs.banks.bank_of(page),
+              TranslateRequest{.page = page,
+                               .from = spec().tlbs.from,
+                               .application = m.requester.application,
+                               .client = static_cast<std::uint16_t>(spec().index)},
+              at - cx.now());
       break;
     case MissPlace::mshr:
       break;
@@ -234,7 +240,7 @@ void ScalarCache::acknowledge_invalidations(Cx& cx) const {
     auto const first = m.frame / spec().line_bytes;
     auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
     s.cache.invalidate(first, first + lines);
-    cx.send(invalidated, Invalidated{m.move});
+    cx.send(invalidated, spec().tlbs.banks.bank_of(m.page), Invalidated{m.move});
   });
 }
 

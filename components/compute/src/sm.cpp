@@ -48,6 +48,7 @@ SmState Sm::initial() const {
        .late_pages = tlb.outstanding(),
        .late_accesses = tlb.waiters,
        .stops_at_miss = tlb.misses.facts().stops,
+       .banks = p.tlbs.banks.count(),
        .translated = 2 * std::size_t{tlb.waiters} + tlb.faulted_accesses,
        .invalidations = p.moves},
       p.page_uses};

@@ -32,6 +32,7 @@ GmmuState Gmmu::initial() const {
   s.by_requester = ByApplication<GmmuRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.router = spec().router.policy.make({});
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  s.invalidating.resize(spec().moves);
   if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
   if (spec().fault_batches) {
     s.raw = RawFaults(p.fault_buffer);
@@ -92,7 +93,7 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
   r.arrived = cx.now();
   r.application = m.application;
   r.access = m.access;
-  r.l2_entry = m.from;
+  r.tlb = m.from;
   r.in_use = 1;
   r.routing = s.router->route(m, s.table, cx.now());
   if (spec().has_copies && r.routing.to == Route::iommu && is_local_copy(m, s)) r.routing.to = Route::gmmu;
@@ -242,13 +243,9 @@ void Gmmu::replay(Replay const& m, Cx& cx) const {
     write_entry(m.page, {m.frame, m.size}, cx);
   else
     learn(m.page, {m.frame, m.size}, cx);
-  auto const forward = [&](std::uint64_t page, PageTranslation const& to, FoundBy found_by) {
-    cx.send(response,
-            TranslateResponse{.page = page, .frame = to.frame, .found_by = found_by, .size = to.size});
-  };
   ++s.stats.replays;
   bool const nowhere = m.entry != kNoRecord && m.frame == kNoFrame;
-  if (!nowhere) forward(m.page, {m.frame, m.size}, m.found_by);
+  if (!nowhere) forward({.page = m.page, .frame = m.frame, .found_by = m.found_by, .size = m.size}, cx);
   if (spec().fault_batches) page_replayed(m.page, cx);
   if (m.entry == kNoRecord) return;
   FF_CHECK(spec().records_faults && s.faults.page_of(m.entry) == m.page,
@@ -257,10 +254,18 @@ void Gmmu::replay(Replay const& m, Cx& cx) const {
   s.faults.release(m.entry, [](FaultBuffer::Requester const&) {});
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const&) {
     auto const found = s.table.find(page).value_or(PageTranslation{});
-    forward(page, found, FoundBy::replay);
+    forward({.page = page, .frame = found.frame, .found_by = FoundBy::replay, .size = found.size}, cx);
     return found.frame != kNoFrame;
   });
   s.buffer_full.set(cx.now(), s.faults.refused() != 0);
+}
+
+void Gmmu::forward(TranslateResponse const& m, Cx& cx) const {
+  auto const send = [&](std::uint32_t tlb) { cx.send(response, tlb, m); };
+  if (m.page == kEveryPage)
+    spec().tlbs.each(send);
+  else
+    spec().tlbs.each_of(m.page, send);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
@@ -287,8 +292,15 @@ void Gmmu::unmap(Invalidate const& m, Cx& cx) const {
   auto leaves = m;
   if (auto const own = s.table.find_mapped(m.page)) leaves.frame = own->frame & ~kReadOnly;  // of a copy
   s.table.unmap(m.page);
-  // One cycle after the responses that are sent now.
-  cx.send(to_tlb, leaves, spec().clock.cycles(1));
+  if (spec().invalidates_all) leaves.all = 1;
+  auto const send = [&](std::uint32_t tlb) {
+    ++s.invalidating[m.move];
+    cx.send(to_tlb, tlb, leaves, spec().clock.cycles(1));  // behind the responses that are sent now
+  };
+  if (spec().invalidates_all)
+    spec().tlbs.each(send);
+  else
+    spec().tlbs.each_of(m.page, send);
 }
 
 void Gmmu::map(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
@@ -318,7 +330,9 @@ void Gmmu::write_entries(Cx& cx) const {
 }
 
 void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
-  cx.send(acknowledge, m);
+  auto& missing = cx.state().invalidating[m.move];
+  FF_CHECK(missing > 0, path() + ": acknowledgement without an invalidation");
+  if (--missing == 0) cx.send(acknowledge, m);
 }
 
 void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {
@@ -328,7 +342,7 @@ void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {
 void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
   if (pending.observed != 0) return;
   pending.observed = 1;
-  cx.state().router->observe({pending.page, pending.l2_entry, pending.application}, pending.routing, local,
+  cx.state().router->observe({pending.page, pending.tlb, pending.application}, pending.routing, local,
                              cx.now());
 }
 
@@ -346,12 +360,12 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     if (faulted) ++s.stats.faulted_responses;
-    cx.send(response, TranslateResponse{.page = r.page,
-                                        .frame = found.frame,
-                                        .tag = r.l2_entry,
-                                        .found_by = found_by,
-                                        .size = found.size,
-                                        .stages = stages});
+    cx.send(response, r.tlb,
+            TranslateResponse{.page = r.page,
+                              .frame = found.frame,
+                              .found_by = found_by,
+                              .size = found.size,
+                              .stages = stages});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.responded != 0, path() + ": request ended without a response");

@@ -40,7 +40,7 @@ void Gmmu::replay_all(bool flush_first, Cx& cx) const {
   s.buffer_full.set(cx.now(), false);
   s.utlbs.all_replayed();
   ++s.stats.replays;
-  cx.send(response, TranslateResponse{.page = kEveryPage, .frame = kNoFrame, .found_by = FoundBy::replay});
+  forward({.page = kEveryPage, .frame = kNoFrame, .found_by = FoundBy::replay}, cx);
 }
 
 void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
@@ -83,7 +83,7 @@ void Gmmu::retry(Cx& cx) const {
   s.buffer_full.set(cx.now(), false);
   s.raw.retry([&](std::uint64_t page) {
     ++s.stats.replays;
-    cx.send(response, TranslateResponse{.page = page, .frame = kNoFrame, .found_by = FoundBy::replay});
+    forward({.page = page, .frame = kNoFrame, .found_by = FoundBy::replay}, cx);
   });
 }
 

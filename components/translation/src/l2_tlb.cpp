@@ -13,7 +13,7 @@ L2Tlb::L2Tlb(Slot<L2TlbSpec> slot) : Component(std::move(slot)) {
 L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
-  auto const outstanding = spec().clients * spec().requests_per_client;
+  auto const outstanding = spec().requesters.count() * spec().requests_each;
   s.tlb =
       p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start, true);
   s.fill = p.fill.make({.clock = spec().clock,
@@ -37,11 +37,11 @@ L2Tlb::ApplicationStats L2Tlb::application_stats() const {
 
 std::vector<L2Tlb::PolicyStats> L2Tlb::policy_stats() const {
   auto const& p = spec().params.policies;
-  return {{{"gpu.l2_tlb.organization", p.organization.stats()},
+  return {{{spec().section + ".organization", p.organization.stats()},
            [](L2TlbState const& s) -> StatSource const& { return s.tlb; }},
-          {{"gpu.l2_tlb.replacement", p.replacement.stats()},
+          {{spec().section + ".replacement", p.replacement.stats()},
            [](L2TlbState const& s) -> StatSource const& { return *s.tlb; }},
-          {{"gpu.l2_tlb.fill", spec().params.fill.stats()},
+          {{spec().section + ".fill", spec().params.fill.stats()},
            [](L2TlbState const& s) -> StatSource const& { return s.fill; }}};
 }
 
@@ -70,8 +70,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.ports.free_at(), cx.now());
   auto looked_up = at + spec().clock.cycles(spec().params.latency);
-  auto const client = static_cast<std::uint16_t>(m.from);
-  TlbFill::Requester const requester{client, m.application, m.warp};
+  TlbFill::Requester const requester{m.client, m.application, m.warp};
   auto found = s.tlb->lookup(m.page);
   if (!found || !found->allows(m.access))
     found = s.fill->lookup_bypassed(m.page, m.access);
@@ -91,18 +90,21 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
       if (s.mshrs.full()) return false;
       entry = s.mshrs.allocate(m.page);
       if (s.pressure.counts()) s.pressure.missed(m.application);
-      cx.send(miss,
+      auto const& next = spec().next;
+      cx.send(miss, next.banks.bank_of(m.page),
               TranslateRequest{.page = m.page,
-                               .from = *entry,
+                               .from = next.from,
                                .application = m.application,
                                .access = m.access,
-                               .warp = m.warp},
+                               .warp = m.warp,
+                               .client = m.client},
               looked_up - cx.now());
     } else {
       ++s.stats[m.application].merged_misses;
     }
     s.mshrs.wait(*entry, {.since = looked_up,
-                          .client = client,
+                          .client = m.client,
+                          .from = static_cast<std::uint16_t>(m.from),
                           .application = m.application,
                           .access = m.access,
                           .warp = m.warp});
@@ -118,25 +120,24 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (is_replay(m.found_by)) return replay(m, cx);
+  auto const entry = s.mshrs.find(m.page);
+  FF_CHECK(entry.has_value(),
+           path() + ": translation of page " + std::to_string(m.page) + " without a request");
   bool const faults = m.found_by == FoundBy::nothing;
   if (faults)
     ++s.faulted_misses;
   else
-    fill(m, cx);
+    fill(*entry, m, cx);
   if (s.pressure.counts()) {
     report_pressure(cx);
-    s.mshrs.first_waiter(m.tag, [&](L2TlbWaiter const& w) { s.pressure.responded(w.application); });
+    s.mshrs.first_waiter(*entry, [&](L2TlbWaiter const& w) { s.pressure.responded(w.application); });
   }
   auto at = cx.now();
-  s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
+  s.mshrs.release(*entry, [&](L2TlbWaiter const& w) {
     auto const stages = m.stages.last_of(cx.now() - w.since);
-    cx.send(response, w.client,
-            TranslateResponse{.page = m.page,
-                              .frame = m.frame,
-                              .tag = 0,
-                              .found_by = m.found_by,
-                              .size = m.size,
-                              .stages = stages},
+    cx.send(response, w.from,
+            TranslateResponse{
+                .page = m.page, .frame = m.frame, .found_by = m.found_by, .size = m.size, .stages = stages},
             at - cx.now());
     if (faults && spec().reports_faults)
       cx.send(faulted,
@@ -149,10 +150,10 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   s.mshr_stall.set(cx.now(), !s.stalled.empty());
 }
 
-void L2Tlb::fill(TranslateResponse const& m, Cx& cx) const {
+void L2Tlb::fill(std::uint32_t entry, TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   bool fills = false;
-  s.mshrs.each_waiter(m.tag,
+  s.mshrs.each_waiter(entry,
                       [&](L2TlbWaiter const& w) { fills = fills || s.fill->fills(w.requester(), cx.now()); });
   if (fills)
     s.tlb->fill(m.page, m.translation());
@@ -172,35 +173,51 @@ void L2Tlb::report_pressure(Cx& cx) const {
   });
 }
 
-// Sent to all clients, as in hardware: the clients that got a fault response are not recorded here.
+// Sent to every group of requesters, as in hardware: those that got a fault response are not recorded here.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  bool const of_all = m.page == kEveryPage;
+  if (of_all && ++s.replays_of_all < spec().next.banks.count()) return;
   if (m.found_by == FoundBy::settled) s.tlb->fill(m.page, m.translation());
   s.last_response = std::max(s.last_response, cx.now());
-  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(response, sm, m, s.last_response - cx.now());
+  auto const forward = [&](std::uint32_t to) { cx.send(response, to, m, s.last_response - cx.now()); };
+  if (!of_all) return spec().requesters.each_of(m.page, forward);
+  s.replays_of_all = 0;
+  spec().requesters.each(forward);
 }
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto forwarded = m;
-  if (invalidates_all_) {
+  auto forward = m;
+  if (invalidates_all_ || m.all != 0) {
     s.invalidated_entries += s.tlb->invalidate_all() + s.fill->invalidate_all();
-    forwarded.all = 1;
+    forward.all = 1;
   } else {
     if (s.tlb->invalidate(m.page)) ++s.invalidated_entries;
     if (s.fill->invalidate(m.page)) ++s.invalidated_entries;
   }
   auto const at = std::max(s.ports.free_at(), cx.now());
   s.ports.take(spec().clock.after(at));
-  auto const leaves = spec().clock.after(std::max(at, s.last_response));
-  s.invalidating[m.move] = spec().clients;
-  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, forwarded, leaves - cx.now());
+  auto const leaves = spec().clock.after(std::max(at, s.last_response)) - cx.now();
+  auto const sender = spec().next.banks.bank_of(m.page);
+  if (spec().bank != spec().banks.bank_of(m.page))
+    return cx.send(acknowledge, sender, Invalidated{m.move}, leaves);
+  auto& invalidation = s.invalidating[m.move];
+  invalidation.sender = sender;
+  auto const send = [&](std::uint32_t to) {
+    ++invalidation.missing;
+    cx.send(forwarded, to, forward, leaves);
+  };
+  if (forward.all != 0)
+    spec().requesters.each(send);
+  else
+    spec().requesters.each_of(m.page, send);
 }
 
-void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
-  auto& left = cx.state().invalidating[m.move];
-  FF_CHECK(left > 0, path() + ": acknowledgement without an invalidation");
-  if (--left == 0) cx.send(acknowledge, m);
+void L2Tlb::on_invalidated(Invalidated const& m, Cx& cx) const {
+  auto& invalidation = cx.state().invalidating[m.move];
+  FF_CHECK(invalidation.missing > 0, path() + ": acknowledgement without an invalidation");
+  if (--invalidation.missing == 0) cx.send(acknowledge, invalidation.sender, m);
 }
 
 template class Component<L2TlbSpec, L2TlbState>;

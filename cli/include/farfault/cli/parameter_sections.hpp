@@ -20,13 +20,15 @@ class ParameterSections {
     std::string name;  // "gpu"; the key of a parameter is "<name>.<parameter>"
     std::string text;  // one line
     ParamTable table;
-    std::shared_ptr<void> spec;  // the object that the table refers to
+    std::shared_ptr<void> spec = nullptr;  // the object that the table refers to
+    // Of an array of tables, each with a name: the maximum number of tables; else 0.
+    std::size_t most_tables = 0;
   };
 
   template <class Spec>
-  void add(std::string_view name, std::string_view text) {
+  void add(std::string_view name, std::string_view text, std::size_t most_tables = 0) {
     auto spec = std::make_shared<Spec>();
-    Section section{std::string(name), std::string(text), {}, nullptr};
+    Section section{std::string(name), std::string(text), {}, nullptr, most_tables};
     spec->describe(section.table);
     section.spec = std::move(spec);
     all_.push_back(std::move(section));

@@ -5,19 +5,13 @@
 #include <set>
 #include <sstream>
 
-#include "farfault/cli/parameter_sections.hpp"
 #include "farfault/engine/config.hpp"
+#include "farfault/topologies/assembly.hpp"
 
 namespace farfault::cli {
 namespace {
 
 constexpr std::size_t kFewestParameters = 20;
-
-// Parameters that a preset does not choose.
-bool is_of_run(std::string const& key) {
-  return std::ranges::any_of(std::vector<std::string>{"run.", "limits.", "workload.", "application."},
-                             [&](auto const& prefix) { return key.starts_with(prefix); });
-}
 
 std::string without_quotes(std::string const& toml) {
   bool const quoted = toml.size() > 1 && toml.front() == '"' && toml.back() == '"';
@@ -35,18 +29,21 @@ void PresetTable::read() {
     Config config([this](std::string_view of) { return extensions_.find_preset(of); });
     auto const text = extensions_.find_preset(name);
     if (!text) continue;
+    topologies::MachineConfig::prepare(config);
     config.read_text(*text, name);
-    auto sections = parameter_sections(extensions_);
+    topologies::MachineConfig machine;
+    machine.translation.read_names(config);
     std::set<std::string> policies;
-    for (auto const& section : sections.all()) {
-      config.bind(section.name, section.table);
-      for (auto const& param : section.table.all())
-        if (param.kind == ParamKind::choice) policies.insert(key_of_parameter(section.name, param.name));
-    }
+    machine.each_section([&](std::string const& section, std::string_view, auto& spec) {
+      ParamTable table(&extensions_.policies());
+      spec.describe(table);
+      config.bind(section, table);
+      for (auto const& param : table.all())
+        if (param.kind == ParamKind::choice) policies.insert(key_of_parameter(section, param.name));
+    });
     auto& values = presets_[name];
     for (auto const& bound : config.bound())
-      if (!is_of_run(bound.key))
-        values[bound.key] = {without_quotes(bound.value), policies.contains(bound.key)};
+      values[bound.key] = {without_quotes(bound.value), policies.contains(bound.key)};
   }
 }
 

@@ -49,8 +49,7 @@ class Config {
 
   explicit Config(PresetLookup presets = {});
 
-  // From now on, an array of tables `array` at the top of a layer replaces `table` of earlier
-  // layers.
+  // From now on, an array of tables `array` in a layer replaces `table` of earlier layers.
   void replaces(std::string array, std::string table);
 
   // `include = ["name or file", ...]` at the top of a file reads these first; a file name is relative to the

@@ -43,6 +43,7 @@
 #include "farfault/topologies/link_scale.hpp"
 #include "farfault/topologies/machine.hpp"
 #include "farfault/topologies/routing.hpp"
+#include "farfault/topologies/translation_levels.hpp"
 #include "farfault/translation/fault_path.hpp"
 #include "farfault/translation/gmmu.hpp"
 #include "farfault/translation/iommu.hpp"
@@ -162,6 +163,7 @@ struct MachineConfig {
   CopyEngineParams copy_engine;
   AccessCounterParams access_counters;
   L2TlbParams l2_tlb;
+  TranslationLevels translation;  // instead of l2_tlb, unless empty
   GmmuParams gmmu;
   RouterParams router;
   IommuParams iommu;
@@ -231,6 +233,8 @@ struct MachineConfig {
     auto const epoch = batch.eviction_order.facts().epoch;
     return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
   }
+  // The levels of TLBs from the SMs to the GMMU.
+  std::vector<TlbLevelParams> tlb_levels() const;
   // True if gpu.sm.thread_blocks is adaptive, with decisions at each period.
   bool has_periods() const { return sm.thread_blocks.facts().adapts; }
   // True if the end of a kernel triggers work in the L2 slices of a GPU.
@@ -251,7 +255,8 @@ struct MachineConfig {
     f("gpu.l1_tlb", "TLB of each SM", l1_tlb);
     f("gpu.l1_cache", "L1 cache of each SM", l1_cache);
     f("gpu.scalar_cache", "Cache of scalar loads, shared by a few SMs", scalar_cache);
-    f("gpu.l2_tlb", "TLB shared by the SMs of a GPU", l2_tlb);
+    if (translation.listed().empty()) f("gpu.l2_tlb", "TLB shared by the SMs of a GPU", l2_tlb);
+    for (auto& level : translation.listed()) f(level.section(), "Level of shared TLBs", level);
     f("gpu.l2_cache", "L2 cache", l2_cache);
     f("gpu.memory_cache", "Cache in front of each DRAM channel", memory_cache);
     f("gpu.dram", "Memory behind the L2 cache", dram);
@@ -274,6 +279,8 @@ struct MachineConfig {
     f("links.scale", "Factors on the latency and bandwidth of links", link_scale);
     f("routing", "Shortest-path routing", routing);
   }
+  // Call before the configuration is read.
+  static void prepare(Config& config);
   // Binds all parameters; parameters of a policy or shape that is not selected are checked and excluded.
   // `more`: policies of extensions.
   void bind(Config& config, Policies const* more = nullptr);
@@ -287,6 +294,7 @@ struct MachineConfig {
 
  private:
   bool check_large_pages(Config& config) const;
+  void check_translation(Config& config) const;
   void check_large_batches(Config& config) const;
   void check_relocations(Config& config) const;
   void check_batches(Config& config) const;
@@ -345,6 +353,7 @@ class Assembly {
   struct Memory;
   struct Gpu;
   struct Cpu;
+  class TlbLevel;
 
   void check_applications() const;
   // Checks that each application can allocate a large frame in each memory that it uses, given `frames` per
@@ -366,6 +375,13 @@ class Assembly {
   PageTable const& mapped_for(Gpu const& gpu) const;  // initial mappings that its TLBs may hold
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;
+  void plan_translation(std::uint32_t scalar_caches);
+  // Of an SM, or of the scalar cache behind the SMs.
+  TlbRoute route_of_client(std::uint32_t client) const;
+  // The TLBs that send requests to the GMMU.
+  TlbGroups last_tlbs() const;
+  void build_tlbs(Gpu& gpu, std::uint32_t channels);
+  void wire_tlbs(Gpu& gpu);
   L2SliceSpec page_walk_cache() const;  // without the values of its GPU
   void build_gpus();
   // The ports belong to the first scalar cache of the GPU.
@@ -414,7 +430,8 @@ class Assembly {
     std::uint16_t at_a = 0;
     std::uint16_t at_b = 0;
   };
-  std::vector<LinkNumbers> link_numbers_;  // by link: its place in links_of_ at either end
+  std::vector<LinkNumbers> link_numbers_;              // by link: its place in links_of_ at either end
+  std::vector<std::unique_ptr<TlbLevel>> tlb_levels_;  // from the SMs to the GMMU
   std::unique_ptr<System> system_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<Cpu>> cpus_;

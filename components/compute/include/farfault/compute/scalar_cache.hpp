@@ -66,7 +66,7 @@ struct ScalarCacheParams {
 struct ScalarCacheSpec {
   ScalarCacheParams params;
   Clock clock{1'000'000'000};
-  std::uint32_t index = 0;        // number of this cache among the clients of the L2 TLB
+  std::uint32_t index = 0;        // among the clients of the TLBs of its GPU, behind the SMs
   std::uint16_t memory_port = 0;  // its number among the clients of the L2 slices
   std::uint16_t remote_port = 0;  // its number among the clients of the RDMA engine
   DeviceId device = 0;
@@ -79,6 +79,7 @@ struct ScalarCacheSpec {
   Applications const* applications = nullptr;
   PhysAddr arguments = 0;  // address of kernels' arguments
   AddressMap memory;
+  TlbRoute tlbs{};
 };
 
 struct ScalarCacheStats {

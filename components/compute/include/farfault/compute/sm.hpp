@@ -48,6 +48,7 @@ struct SmSpec {
   PageTable const* mapped_at_start = nullptr;  // its TLB may hold translations of it
   std::uint32_t slices = 1;
   AddressMap memory;
+  TlbRoute tlbs{};
   std::uint32_t local_train = 1;       // maximum lines per message to this GPU's memory
   std::uint32_t remote_train = 1;      // and to other devices' memories
   std::uint32_t train_block = 64;      // bytes: a power of two; a train stays within a block of this size

@@ -31,6 +31,7 @@
 #include "farfault/translation/page_table.hpp"
 #include "farfault/translation/raw_faults.hpp"
 #include "farfault/translation/router.hpp"
+#include "farfault/translation/tlb_banks.hpp"
 #include "farfault/translation/utlb_faults.hpp"
 #include "farfault/translation/walker.hpp"
 
@@ -93,14 +94,16 @@ struct GmmuSpec {
   std::uint16_t iommu = 0;        // number of its IOMMU at the driver
   std::uint16_t memory_port = 0;  // number of the GMMU among the clients of the L2 slices
   AddressMap memory;
-  std::uint32_t queue = 64;              // maximum outstanding requests of the L2 TLB
+  TlbGroups tlbs{};                      // that send requests: the last level
+  bool invalidates_all = false;          // an invalidation concerns all banks of these
+  std::uint32_t queue = 64;              // maximum outstanding requests of the TLBs
   PageTable const* preloaded = nullptr;  // mappings at time zero
   std::uint32_t slices_to_flush = 0;     // when a page moves away
   std::uint32_t moves = 0;               // maximum pages that move away at a time
   bool records_faults = false;           // of one kind or all (fault_path.hpp)
   bool ends_walks = false;               // a walk ends with a translation or a fault (fault_path.hpp)
   bool fault_batches = false;            // the driver serves faults in batches
-  std::uint32_t sms = 1;                 // the first clients of the L2 TLB
+  std::uint32_t sms = 1;                 // the first clients of the TLBs
   bool has_copies = false;               // its table may map read-only copies of pages
   unsigned page_bits = 12;
   std::uint32_t line_bytes = 64;
@@ -187,7 +190,7 @@ struct GmmuPending {
   Time to_iommu_at{};            // departure to the IOMMU
   std::uint32_t walk_queue = 0;  // stages before that (protocols/stages.hpp)
   std::uint32_t walk = 0;
-  std::uint32_t l2_entry = 0;
+  std::uint32_t tlb = 0;  // that has sent it
   std::uint8_t application = 0;
   std::uint8_t in_use = 0;
   std::uint8_t responded = 0;
@@ -221,9 +224,10 @@ struct GmmuState {
   std::uint64_t latency_ps = 0;  // summed over responses
   std::vector<Time> walk_began;  // by walker
   LatencyHistogram walk_latency;
-  std::uint64_t walk_ps = 0;            // of all walks
-  DepthHistogram queue_depth;           // at arrival of a request
-  std::vector<std::uint32_t> flushing;  // by move: slices that may still hold lines of the page
+  std::uint64_t walk_ps = 0;                // of all walks
+  DepthHistogram queue_depth;               // at arrival of a request
+  std::vector<std::uint32_t> flushing;      // by move: slices that may still hold lines of the page
+  std::vector<std::uint32_t> invalidating;  // by move: acknowledgements of TLBs that are missing
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by entry of `faults`
   LatencyHistogram fault_latency;
@@ -371,6 +375,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   // Forwards a replay. One that answers a fault packet of this GPU frees its fault-buffer entry; without a
   // frame it reports that the page is unmapped, and is not forwarded.
   void replay(Replay const& m, Cx& cx) const;
+  // Sends a replay to the TLBs.
+  void forward(TranslateResponse const& m, Cx& cx) const;
   // Issues all faulted accesses of a batch again.
   void replay_all(bool flush_first, Cx& cx) const;
   // Replays the faults of a page of a batch.

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// L2 TLB, shared by all SMs of a GPU: one look-up per cycle and port.
+// A TLB that several SMs share, such as the L2 TLB of a GPU: one look-up per cycle and port. It is a bank of
+// a level of translation (tlb_banks.hpp), between its requesters, SMs and scalar caches or banks of the level
+// below, and the next level or the GMMU.
 //
-// - Misses are merged by base page, because the page size is unknown until the walk, and sent to the GMMU. A
+// - Misses are merged by base page, because the page size is unknown until the walk, and sent on. A
 //   miss without a free MSHR stalls, in order with other stalled misses; hits, and misses of an outstanding
 //   page, pass them.
 // - The fill policy selects whether the result of a walk enters the TLB (tlb_fill.hpp).
 // - A miss on a faulted page fills nothing: its MSHR is freed and all waiters get a fault response. A replay
-//   is forwarded to all SMs and scalar caches behind all earlier responses. The replay of a settled page
-//   fills the TLB, so that later requests hit.
-// - With fault batches, the TLB reports each client that gets a fault response to the GMMU, which writes a
-//   fault-buffer entry for it.
-// - An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
-//   acknowledged when all SMs have acknowledged it.
+//   is forwarded to the page's bank of each group of requesters, behind all earlier responses. The replay of
+//   a settled page fills the TLB, so that later requests hit. The replay of all pages is forwarded, to all
+//   requesters, when every bank of the next level has sent it.
+// - With fault batches, the level of the clients reports each one that gets a fault response to the GMMU,
+//   which writes a fault-buffer entry for it.
+// - An invalidation takes one look-up cycle, is forwarded like a replay, and is acknowledged when all that
+//   received it have acknowledged it. If it concerns all pages, it reaches every bank, and the page's banks
+//   forward it to all requesters; the other banks acknowledge at once.
 #pragma once
 
 #include <array>
@@ -25,6 +29,7 @@
 #include "farfault/parts/ports.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_banks.hpp"
 #include "farfault/translation/tlb_fill.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 #include "farfault/translation/walk_pressure.hpp"
@@ -40,9 +45,9 @@ struct L2TlbParams {
   TlbPolicies policies;
   PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
-    t.count("entries", entries, {0, 1 << 20}, "Entries of the L2 TLB. 0: no L2 TLB; L1 misses go to the GMMU",
+    t.count("entries", entries, {0, 1 << 20}, "Entries of the TLB. 0: none, so all requests miss",
             "GMMU Bypass (NPC 2020), Table 1: 8 sets of 32 ways");
-    t.count("ways", ways, {1, 65536}, "Ways of the L2 TLB. Must divide entries",
+    t.count("ways", ways, {1, 65536}, "Ways of the TLB. Must divide entries",
             "GMMU Bypass (NPC 2020), Table 1")
         .only_when(sibling("entries").is_above(0));
     t.count("latency", latency, {1, 10000}, "Look-up latency in cycles", "Akita 4.9 (mem/vm/tlb builder): 4");
@@ -61,10 +66,17 @@ struct L2TlbParams {
 
 struct L2TlbSpec {
   L2TlbParams params;
+  std::string kind = "l2_tlb";
+  std::string section = "gpu.l2_tlb";  // of the parameters
   Clock clock{1'000'000'000};
-  std::uint32_t clients = 1;
-  std::uint32_t requests_per_client = 64;  // maximum outstanding
-  std::uint32_t moves = 1;                 // maximum outstanding invalidations, numbered from 0
+  TlbGroups requesters;
+  std::uint32_t requests_each = 64;  // maximum outstanding, of a requester
+  std::uint32_t level = 0;           // 0: its requesters are clients
+  std::uint32_t group = 0;
+  TlbBanks banks{};        // of its group
+  std::uint32_t bank = 0;  // its own
+  TlbRoute next{};
+  std::uint32_t moves = 1;  // maximum outstanding invalidations, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
   std::vector<std::string> applications = {};        // names of the applications that make requests
@@ -78,10 +90,11 @@ struct L2TlbSpec {
 struct L2TlbWaiter {
   Time since{};
   std::uint16_t client = 0;  // an SM or a scalar cache
+  std::uint16_t from = 0;    // a requester: the client, or a bank that it has asked
   std::uint8_t application = 0;
   Access access = Access::read;
   std::uint8_t warp = 0;
-  std::uint8_t unused[3] = {};
+  std::uint8_t unused[1] = {};
 
   TlbFill::Requester requester() const { return {client, application, warp}; }
 };
@@ -107,12 +120,19 @@ struct L2TlbStats {
   }
 };
 
+// An invalidation: acknowledgements that are missing, and the bank of the next level that sent it.
+struct L2TlbInvalidation {
+  std::uint32_t missing = 0;
+  std::uint32_t sender = 0;
+};
+
 struct L2TlbState {
   Policy<TlbOrganization> tlb;
   Policy<TlbFill> fill;
   MshrTable<L2TlbWaiter> mshrs;
   Ring<TranslateRequest> stalled;
-  std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs that are missing, by move
+  std::vector<L2TlbInvalidation> invalidating;  // by move
+  std::uint32_t replays_of_all = 0;             // banks of the next level that have sent the current one
   Ports ports;
   Time last_response{};  // departure of the latest response so far
   ByApplication<L2TlbStats> stats;
@@ -147,15 +167,15 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   In<TranslateRequest> request = in<&L2Tlb::on_request>("request");
   In<TranslateResponse> filled = in<&L2Tlb::on_filled>("filled");
   In<Invalidate> invalidate = in<&L2Tlb::on_invalidate>("invalidate");
-  In<Invalidated> sm_invalidated = in<&L2Tlb::on_sm_invalidated>("sm_invalidated");
+  In<Invalidated> invalidated = in<&L2Tlb::on_invalidated>("invalidated");
   Out<TranslateResponse> response = out<TranslateResponse>("response");
   Out<TranslateRequest> miss = out<TranslateRequest>("miss");
-  Out<Invalidate> to_sm = out<Invalidate>("to_sm");
+  Out<Invalidate> forwarded = out<Invalidate>("forwarded");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
   Out<RawFault> faulted;  // only if faults are reported
   Out<WalkPressure> pressure;
 
-  std::string_view kind() const override { return "l2_tlb"; }
+  std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
   L2TlbState initial() const override;
   ApplicationStats application_stats() const override;
@@ -164,14 +184,14 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   void on_request(TranslateRequest const& m, Cx& cx) const;
   void on_filled(TranslateResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
-  void on_sm_invalidated(Invalidated const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
   bool settle(L2TlbState& s, Time at) const override { return s.mshr_stall.settle(at); }
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   // Passes the result of a walk to the fill policy, on behalf of the waiters of its MSHR.
-  void fill(TranslateResponse const& m, Cx& cx) const;
+  void fill(std::uint32_t entry, TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
 
   bool const invalidates_all_ = spec().params.fill.facts().invalidates_all;

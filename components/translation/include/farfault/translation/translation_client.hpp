@@ -8,6 +8,7 @@
 // - An invalidation is acknowledged when all accesses translated before are done (access_drain.hpp).
 // - `Access` is plain data. It may be a write if it has a member `access`; otherwise it is a read. A write to
 //   a page that is read-only waits for a replay.
+// - The replay of all pages takes effect when every bank of the next level has sent it.
 // - Limits: place() reports what an access lacks: room for faulted accesses, or an MSHR.
 #pragma once
 
@@ -25,6 +26,7 @@
 #include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_banks.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
 namespace farfault {
@@ -51,6 +53,7 @@ class TranslationClient {
     std::uint32_t late_pages = 0;
     std::uint32_t late_accesses = 0;
     bool stops_at_miss = false;  // no look-up while a miss is outstanding
+    std::uint32_t banks = 1;     // of the next level
     std::size_t translated = 1;
     std::size_t invalidations = 1;
   };
@@ -63,7 +66,8 @@ class TranslationClient {
         translated_(limits.translated),
         invalidations_(limits.invalidations),
         uses_(uses),
-        stops_at_miss_{limits.stops_at_miss ? 1U : 0U} {}
+        stops_at_miss_{limits.stops_at_miss ? 1U : 0U},
+        banks_{limits.banks} {}
 
   // False while accesses must wait for an outstanding miss.
   bool may_look_up() const { return stops_at_miss_.value == 0 || mshrs_.in_use() == 0; }
@@ -97,6 +101,8 @@ class TranslationClient {
   bool respond(TranslateResponse const& m, Owner&& owner) {
     auto const again = [&](Access& a) { owner.again(a); };
     if (m.found_by == FoundBy::replay && m.page == kEveryPage) {
+      if (++replays_of_all_ < banks_.value) return false;
+      replays_of_all_ = 0;
       faulted_.replay_all([&](Access const& a) { return owner.requester(a); }, again);
       return true;
     }
@@ -156,7 +162,8 @@ class TranslationClient {
   Ring<Access> const& translated() const { return translated_; }
 
   auto members() {
-    return std::tie(tlb_, mshrs_, faulted_, translated_, drain_, invalidations_, uses_, stops_at_miss_);
+    return std::tie(tlb_, mshrs_, faulted_, translated_, drain_, invalidations_, uses_, stops_at_miss_,
+                    banks_, replays_of_all_);
   }
 
  private:
@@ -192,6 +199,8 @@ class TranslationClient {
   DrainingInvalidations invalidations_;
   PageUses uses_;
   Fixed<std::uint64_t> stops_at_miss_{};
+  Fixed<std::uint64_t> banks_{1};
+  std::uint64_t replays_of_all_ = 0;  // banks that have sent the current one
 };
 
 }  // namespace farfault

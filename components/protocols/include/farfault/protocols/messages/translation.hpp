@@ -12,14 +12,15 @@
 namespace farfault {
 
 struct TranslateRequest {
-  std::uint64_t page = 0;  // virtual page number
-  std::uint32_t from = 0;
+  std::uint64_t page = 0;        // virtual page number
+  std::uint32_t from = 0;        // number of the sender among those that the receiver responds to
   std::uint8_t application = 0;  // requester; merged requests carry the first one's
   Access access = Access::read;  // likewise
   std::uint8_t warp = 0;         // likewise: the warp's slot, in an SM's request
   std::uint8_t stalled = 0;      // stalled warps, in an SM's request: see WalkPressure
   std::uint16_t gpu = 0;         // to the IOMMU: the requesting GPU
-  std::uint8_t unused[6] = {};
+  std::uint16_t client = 0;      // likewise: the SM or scalar cache
+  std::uint8_t unused[4] = {};
 };
 template <>
 struct Wire<TranslateRequest> : HeaderTo<Channel::request, Endpoint::iommu> {};
@@ -41,14 +42,13 @@ struct PageTranslation {
   }
 };
 
-// Within a GPU. `tag`: the requester's TranslateRequest::from, for the L2 TLB; replays have none.
+// Within a GPU.
 struct TranslateResponse {
   std::uint64_t page = 0;
   PhysAddr frame = 0;
-  std::uint32_t tag = 0;
   FoundBy found_by = FoundBy::gmmu;
   std::uint8_t size = 0;
-  std::uint8_t unused[2] = {};
+  std::uint8_t unused[6] = {};
   TranslationStages stages{};
 
   PageTranslation translation() const { return {frame, size}; }
@@ -115,7 +115,7 @@ struct Invalidate {
   std::uint32_t move = 0;
   MoveStep step = MoveStep::unmap;
   std::uint8_t size = 0;
-  std::uint8_t all = 0;  // to an SM or a scalar cache: invalidate the whole TLB, not only this page
+  std::uint8_t all = 0;  // within a GPU: invalidate whole TLBs, not only this page
   std::uint8_t unused[1] = {};
 };
 template <>

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of TLBs in a configuration: each mistake is one sentence with its place.
+#include "farfault/topologies/translation_levels.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "farfault/topologies/assembly.hpp"
+
+namespace translation_levels_config_test {
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+namespace {
+
+std::string refusal(std::string const& toml, std::vector<std::string> const& sets = {},
+                    std::uint32_t gpu_sms = 16) {
+  try {
+    Config config(find_preset);
+    MachineConfig::prepare(config);
+    config.read_text(toml, "f");
+    for (auto const& set : sets) config.set(set);
+    MachineConfig machine;
+    machine.bind(config);
+    config.reject_errors();
+    machine.check(config);
+    config.reject_errors();
+    machine.translation.fit_to(gpu_sms, config);
+    config.reject_errors();
+  } catch (UserError const& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string level(std::string const& name, std::string const& more = "") {
+  return "[[gpu.translation.level]]\nname = \"" + name + "\"\n" + more;
+}
+
+}  // namespace
+
+TEST_CASE("levels of TLBs: a mistake is one sentence with file, line and rule") {
+  CHECK(refusal(level("utlb", "sms = 2\n") + level("l2_tlb", "banks = 8\n")) == "accepted");
+  CHECK(refusal(level("utlb") + level("utlb")) ==
+        "f:4: gpu.translation.level.1: level 'utlb' already exists (f:1)");
+  CHECK(refusal("[[gpu.translation.level]]\nsms = 2\n") ==
+        "f:1: gpu.translation.level.0: needs a name, e.g. name = \"utlb\"");
+  for (std::string const name : {"dram", "TLB", "_tlb", "u tlb", "", "tlb2"})
+    CHECK(refusal(level(name)) == "f:2: gpu.translation.level.0: name = '" + name +
+                                      "' must have lower-case letters, digits and '_' only, and end with "
+                                      "'tlb', e.g. \"utlb\" or \"gpc_tlb\"");
+  CHECK(
+      refusal(level("utlb", "next = \"l2_tlb\"\n") + level("l2_tlb", "next = \"utlb\"\n")) ==
+      "f:6: gpu.translation.level.l2_tlb: misses go in a cycle, utlb -> l2_tlb -> utlb; the last level must "
+      "have next = \"gmmu\"");
+  CHECK(
+      refusal(level("utlb", "next = \"utlb\"\n")) ==
+      "f:3: gpu.translation.level.utlb: misses go in a cycle, utlb -> utlb; the last level must have next = "
+      "\"gmmu\"");
+  CHECK(refusal(level("utlb", "next = \"l2tlb\"\n") + level("l2_tlb")) ==
+        "f:3: gpu.translation.level.utlb.next = l2tlb must be the name of a level or \"gmmu\"; did you mean "
+        "'l2_tlb'?");
+  CHECK(
+      refusal(level("utlb", "next = \"gmmu\"\n") + level("l2_tlb")) ==
+      "f:4: gpu.translation.level.l2_tlb: no level sends its misses here; the SMs send theirs to 'utlb', the "
+      "first table");
+  CHECK(refusal(level("utlb", "ports = 0\n")) ==
+        "f:3: gpu.translation.level.utlb.ports: '0' is outside 1 to 64");
+  CHECK(refusal(level("utlb", "banks = 0\n")) ==
+        "f:3: gpu.translation.level.utlb.banks: '0' is outside 1 to 256");
+  CHECK(refusal(level("utlb", "ways = 3\n")) ==
+        "f:3: gpu.translation.level.utlb.ways = 3 must divide the number of entries, 256");
+  CHECK(
+      refusal(level("utlb", "banks = 2\ninterleave = \"12 KiB\"\n")) ==
+      "f:4: gpu.translation.level.utlb.interleave = 12 KiB must be a power of two, and at least the largest "
+      "page, 4 KiB");
+  CHECK(
+      refusal("memory.page_sizes = \"large_only\"\n" +
+              level("utlb", "banks = 2\ninterleave = \"64 KiB\"\n")) ==
+      "f:5: gpu.translation.level.utlb.interleave = 64 KiB must be a power of two, and at least the largest "
+      "page, 2 MiB");
+  CHECK(refusal(level("utlb", "entires = 8\n")) ==
+        "f:3: unknown key 'gpu.translation.level.utlb.entires'; did you mean "
+        "'gpu.translation.level.utlb.entries'?");
+  std::string many;
+  for (char c = 'a'; c <= 'i'; ++c) many += level(std::string(1, c) + "tlb");
+  CHECK(refusal(many) ==
+        "f:17: gpu.translation.level.8: 9 levels of TLBs are defined; at most 8 are possible");
+  CHECK(refusal("[gpu.translation.level]\nname = \"utlb\"\n") ==
+        "f:2: gpu.translation.level.name: belongs to no table [[gpu.translation.level]]; write the heading "
+        "of the "
+        "table in double brackets");
+}
+
+TEST_CASE("levels of TLBs: groups that do not fit the SMs of a GPU are refused") {
+  CHECK(refusal(level("utlb", "groups = 16\n")) == "accepted");
+  CHECK(refusal(level("utlb", "groups = 17\n")) ==
+        "f:3: gpu.translation.level.utlb.groups = 17 must be at most the SMs of a GPU, 16");
+  CHECK(refusal(level("utlb", "groups = 7\nsms = 2\n")) ==
+        "f:3: gpu.translation.level.utlb.groups = 7 must be at least 8: SM 14 of 16 is in no group of 2 SMs");
+  CHECK(refusal(level("utlb", "groups = 9\nsms = 2\n")) ==
+        "f:3: gpu.translation.level.utlb.groups = 9 must be at most 8: further groups of 2 SMs have none of "
+        "the "
+        "16");
+  CHECK(
+      refusal(level("utlb", "sms = 4\n") + level("gpc_tlb", "sms = 6\n")) ==
+      "f:4: gpu.translation.level.gpc_tlb: SMs 5 and 6 are in one group of level 'utlb' but in two groups of "
+      "level 'gpc_tlb', which receives its misses");
+  CHECK(refusal(level("utlb", "sms = 3\n") + level("gpc_tlb", "sms = 6\n")) == "accepted");
+}
+
+TEST_CASE("levels of TLBs replace the L2 TLB of earlier layers, not of the same one") {
+  auto const both =
+      "gpu.l2_tlb.entries: [[gpu.translation.level]] (f:2) replaces [gpu.l2_tlb]; remove one of them";
+  CHECK(refusal("gpu.l2_tlb.entries = 8\n" + level("utlb")) == std::string("f:1: ") + both);
+  CHECK(refusal("include = [\"gpu-a100\"]\n" + level("utlb")) == "accepted");
+  CHECK(refusal("\n" + level("utlb"), {"gpu.l2_tlb.entries=8"}) == std::string("--set ") + both);
+}
+
+TEST_CASE("levels of TLBs: a later layer changes a level by its name") {
+  CHECK(refusal(level("utlb"), {"gpu.translation.level.utlb.entries=64"}) == "accepted");
+  CHECK(refusal(level("utlb"), {"gpu.translation.level.utbl.entries=64"}) ==
+        "--set gpu.translation.level.utbl.entries: unknown level 'utbl'; did you mean 'utlb'?");
+  CHECK(refusal(level("utlb"), {"gpu.translation.level.utlb.name=l2_tlb"}) ==
+        "--set gpu.translation.level.utlb.name: is the name of the table and cannot be changed");
+}
+
+TEST_CASE("levels of TLBs: groups are adjacent SMs, by size or by number") {
+  TlbLevelParams level;
+  CHECK(level.groups_of(10) == 1);
+  CHECK(level.group_of(9, 10) == 0);
+  level.sms = 4;
+  CHECK(level.groups_of(10) == 3);
+  CHECK(level.group_of(3, 10) == 0);
+  CHECK(level.group_of(8, 10) == 2);
+  level.sms = 0;
+  level.groups = 4;
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t sm = 0; sm < 10; ++sm) groups.push_back(level.group_of(sm, 10));
+  CHECK(groups == std::vector<std::uint32_t>{0, 0, 0, 1, 1, 2, 2, 2, 3, 3});
+}
+
+TEST_CASE("levels of TLBs: misses follow `next`, from the first table to the GMMU") {
+  Config config(find_preset);
+  config.read_text(level("utlb", "next = \"gpc_tlb\"\n") + level("l2_tlb", "next = \"gmmu\"\n") +
+                       level("gpc_tlb", "next = \"l2_tlb\"\n"),
+                   "f");
+  MachineConfig machine;
+  machine.bind(config);
+  machine.check(config);
+  config.reject_errors();
+  std::vector<std::string> names;
+  for (auto const& each : machine.tlb_levels()) names.push_back(each.name);
+  CHECK(names == std::vector<std::string>{"utlb", "gpc_tlb", "l2_tlb"});
+}
+
+}  // namespace translation_levels_config_test

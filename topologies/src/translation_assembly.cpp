@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of TLBs between the SMs of a GPU and its GMMU: creation and connection.
+#include <utility>
+
+#include "assembly_devices.hpp"
+#include "tlb_level.hpp"
+
+namespace farfault::topologies {
+
+Assembly::TlbLevel::TlbLevel(TlbLevelParams level, unsigned page_bits, std::uint32_t gpu_sms,
+                             std::vector<std::uint32_t> const& first_sms, TlbBanks const& banks_below)
+    : params_(std::move(level)), banks_below_(banks_below) {
+  auto const block = params_.banks == 1 ? 1 : params_.interleave.bytes >> page_bits;
+  AddressHash::Mask const mask = params_.hash.facts().mask;
+  if (params_.banks > 1 && mask != nullptr) hash_.emplace(mask, params_.banks, block);
+  banks_ = TlbBanks(params_.banks, block, hash_ ? &*hash_ : nullptr);
+  members_.resize(params_.groups_of(gpu_sms));
+  for (std::uint32_t sm = 0; sm < gpu_sms; ++sm)
+    if (params_.group_of(sm, gpu_sms) == first_sm_.size()) first_sm_.push_back(sm);
+  for (auto const sm : first_sms) {
+    auto const group = params_.group_of(sm, gpu_sms);
+    member_.push_back({group, static_cast<std::uint32_t>(members_[group].size())});
+    members_[group].push_back(static_cast<std::uint32_t>(member_.size() - 1));
+  }
+}
+
+std::string Assembly::TlbLevel::name(std::uint32_t group, std::uint32_t bank) const {
+  auto name = params_.name;
+  if (groups() > 1) name += std::to_string(group);
+  if (banks_.count() > 1) name += (groups() > 1 ? "_" : "") + std::to_string(bank);
+  return name;
+}
+
+void Assembly::plan_translation(std::uint32_t scalar_caches) {
+  std::vector<std::uint32_t> first_sms;
+  for (std::uint32_t sm = 0; sm < sms_; ++sm) first_sms.push_back(sm);
+  for (std::uint32_t c = 0; c < scalar_caches; ++c) first_sms.push_back(c * config_.scalar_cache.sms);
+  TlbBanks banks;
+  for (auto& level : config_.tlb_levels()) {
+    tlb_levels_.push_back(std::make_unique<TlbLevel>(std::move(level), page_bits_, sms_, first_sms, banks));
+    first_sms = tlb_levels_.back()->first_sms();
+    banks = tlb_levels_.back()->banks();
+  }
+}
+
+TlbRoute Assembly::route_of_client(std::uint32_t client) const {
+  return tlb_levels_[0]->route(client);
+}
+
+TlbGroups Assembly::last_tlbs() const {
+  return {tlb_levels_.back()->groups(), tlb_levels_.back()->banks()};
+}
+
+void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
+  auto requests = std::max(config_.l1_tlb.outstanding(), config_.scalar_cache.tlb_mshrs);
+  for (std::uint32_t l = 0; l < tlb_levels_.size(); ++l) {
+    auto const& level = *tlb_levels_[l];
+    auto const* const above = l + 1 < tlb_levels_.size() ? tlb_levels_[l + 1].get() : nullptr;
+    auto& tlbs = gpu.tlbs.emplace_back();
+    for (std::uint32_t group = 0; group < level.groups(); ++group) {
+      // The TLBs of a part of the SMs stay with the SMs.
+      auto const first = level.first_sm(group);
+      if (level.groups() > 1)
+        begin_group(gpu.node, (first - first % config_.scalar_cache.sms) * kSmGroups / sms_);
+      for (std::uint32_t bank = 0; bank < level.banks().count(); ++bank) {
+        L2TlbSpec tlb;
+        tlb.params = level.params();
+        tlb.kind = level.params().name;
+        tlb.section = config_.translation.listed().empty() ? "gpu.l2_tlb" : level.params().section();
+        tlb.clock = gpu_clock();
+        tlb.requesters = level.requesters(group);
+        tlb.requests_each = requests;
+        tlb.level = l;
+        tlb.group = group;
+        tlb.banks = level.banks();
+        tlb.bank = bank;
+        if (above != nullptr)
+          tlb.next = above->route(group, bank);
+        else
+          tlb.next.from = static_cast<std::uint16_t>(group * level.banks().count() + bank);
+        tlb.moves = config_.driver.migrations;
+        tlb.page_bits = page_bits_;
+        tlb.page_sizes = config_.memory.sizes_of_pages();
+        tlb.applications = applications_.names();
+        tlb.reports_faults = config_.in_batches() && l == 0;
+        tlb.mapped_at_start = &mapped_for(gpu);
+        tlb.sms = sms_by_application();
+        tlb.pressure_epoch = config_.pressure_epoch();
+        tlb.channels = channels;
+        tlbs.push_back(
+            &system_->add<L2Tlb>(machine_.nodes[gpu.node].name + "." + level.name(group, bank), tlb));
+      }
+    }
+    requests = level.params().mshrs;
+    if (level.groups() > 1) begin_group(gpu.node, kTranslationGroup);
+  }
+}
+
+namespace {
+
+// An SM, a scalar cache, or a TLB, as a requester of a level.
+struct Requester {
+  Out<TranslateRequest>* miss;
+  Out<Invalidated>* acknowledge;
+  In<TranslateResponse> filled;
+  In<Invalidate> invalidate;
+};
+
+}  // namespace
+
+void Assembly::wire_tlbs(Gpu& gpu) {
+  auto& system = *system_;
+  auto const cycles = [this](std::uint64_t number) { return Latency{gpu_clock().cycles(number)}; };
+  std::vector<Requester> requesters;
+  for (auto* sm : gpu.sms)
+    requesters.push_back({&sm->translate, &sm->invalidated, sm->translation, sm->invalidate});
+  for (auto* cache : gpu.scalar_caches)
+    requesters.push_back({&cache->translate, &cache->invalidated, cache->translation, cache->invalidate});
+  std::uint64_t to_gmmu = config_.gpu.translation_latency;  // from the first level
+  for (std::uint32_t l = 0; l < tlb_levels_.size(); ++l) {
+    auto const& level = *tlb_levels_[l];
+    auto const banks = level.banks().count();
+    auto const latency = cycles(level.params().request_latency);
+    if (l != 0) to_gmmu += level.params().request_latency;
+    std::vector<Requester> tlbs;
+    for (std::uint32_t group = 0; group < level.groups(); ++group) {
+      std::vector<In<TranslateRequest>> requests;
+      std::vector<In<Invalidated>> invalidated;
+      for (std::uint32_t bank = 0; bank < banks; ++bank) {
+        auto* tlb = gpu.tlbs[l][group * banks + bank];
+        requests.push_back(tlb->request);
+        invalidated.push_back(tlb->invalidated);
+        tlbs.push_back({&tlb->miss, &tlb->acknowledge, tlb->filled, tlb->invalidate});
+      }
+      auto const to_banks = system.family(requests);
+      auto const acknowledgements = system.family(invalidated);
+      std::vector<In<TranslateResponse>> responses;
+      std::vector<In<Invalidate>> invalidates;
+      auto const of_member = level.requesters(group).banks.count();
+      for (auto const member : level.members(group))
+        for (auto r = member * of_member; r < (member + 1) * of_member; ++r) {
+          system.connect(*requesters[r].miss, to_banks, latency);
+          system.connect(*requesters[r].acknowledge, acknowledgements, latency);
+          responses.push_back(requesters[r].filled);
+          invalidates.push_back(requesters[r].invalidate);
+        }
+      auto const to_members = system.family(responses);
+      auto const invalidate = system.family(invalidates);
+      for (std::uint32_t bank = 0; bank < banks; ++bank) {
+        system.connect(gpu.tlbs[l][group * banks + bank]->response, to_members, latency);
+        system.connect(gpu.tlbs[l][group * banks + bank]->forwarded, invalidate, latency);
+      }
+    }
+    requesters = std::move(tlbs);
+  }
+  auto const latency = cycles(config_.gpu.translation_latency);
+  auto& gmmu = *gpu.gmmu;
+  auto const requests = system.family(std::vector{gmmu.request});
+  auto const acknowledgements = system.family(std::vector{gmmu.invalidated});
+  std::vector<In<TranslateResponse>> responses;
+  std::vector<In<Invalidate>> invalidates;
+  for (auto const& tlb : requesters) {
+    system.connect(*tlb.miss, requests, latency);
+    system.connect(*tlb.acknowledge, acknowledgements, latency);
+    responses.push_back(tlb.filled);
+    invalidates.push_back(tlb.invalidate);
+  }
+  system.connect(gmmu.response, system.family(responses), latency);
+  system.connect(gmmu.to_tlb, system.family(invalidates), latency);
+  if (gmmu.spec().fault_batches)
+    for (auto* tlb : gpu.tlbs[0]) system.connect(tlb->faulted, gmmu.raw_fault, cycles(to_gmmu));
+}
+
+std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
+  std::vector<std::vector<std::uint32_t>> sms;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a) sms.push_back(applications_.sms_of(a, sms_));
+  return sms;
+}
+
+}  // namespace farfault::topologies
