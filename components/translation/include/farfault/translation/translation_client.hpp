@@ -183,7 +183,7 @@ class TranslationClient {
     auto const entry = mshrs_.find(m.page);
     FF_CHECK(entry.has_value(), "translation of page " + std::to_string(m.page) + " without a request");
     bool refused = false;  // a write that was merged with a read
-    mshrs_.release(*entry, [&](Access const& waiting) {
+    mshrs_.release(*entry, [&](Access const& waiting) __attribute__((always_inline)) {
       if (mapped && allows(found, waiting)) return owner.translated(waiting);
       refused = refused || mapped;
       owner.faulted(waiting);
