@@ -85,11 +85,12 @@ TEST_CASE("a real NCCL file is recognized as a topology") {
 TEST_CASE("an unknown file gives one sentence") {
   auto const text = scratch("text", "just some words\n");
   CHECK(error_of(text) ==
-        "farfault: " + text + ": not a machine, graph, trace, result or checkpoint that farfault supports\n");
+        "farfault: " + text +
+            ": not a machine, configuration, graph, trace, result or checkpoint that farfault supports\n");
   auto const empty = scratch("empty", "");
   CHECK(error_of(empty) == "farfault: " + empty + ": file is empty\n");
   CHECK(error_of("/no/such")
-            .starts_with("farfault: /no/such: neither a file nor a built-in machine (dgx-a100, "));
+            .starts_with("farfault: /no/such: neither a file nor a built-in machine or preset (dgx-a100, "));
   CHECK(error_of("dgx3").ends_with("; did you mean 'dgx1'?\n"));
   CHECK(error_of("/dev/zero") ==
         "farfault: /dev/zero: it is a device, not a regular file; copy its contents to a file first\n");
@@ -106,7 +107,8 @@ TEST_CASE("a message about a file is one line of text, whatever the file contain
                               "unique\n");
   auto const bytes = scratch("bytes.xml", "<graphml><graph><node id=\"\xff\x9b\"/></graph></graphml>");
   CHECK(error_of(bytes).find("node '\ufffd\ufffd': it has no kind") != std::string::npos);
-  CHECK(error_of("no\nsuch\x1b").starts_with("farfault: no such : neither a file nor a built-in machine ("));
+  CHECK(error_of("no\nsuch\x1b")
+            .starts_with("farfault: no such : neither a file nor a built-in machine or preset ("));
 }
 
 TEST_CASE("inspect has options for the input limits") {
@@ -129,11 +131,43 @@ TEST_CASE("inspect has options for the input limits") {
                      ":3: there are more nodes than limits.nodes (now 99); --set limits.nodes=N raises it\n");
 }
 
-TEST_CASE("only machines are drawn") {
+TEST_CASE("only machines and configurations are drawn") {
   auto const metis = scratch("c.graph", "3 2\n2 3\n1\n1\n");
   auto const r = farfault_program({"inspect", metis, "--dot"});
   CHECK(r.code == 2);
-  CHECK(r.err == "farfault: " + metis + ": not a machine; --dot works only for machines\n");
+  CHECK(r.err ==
+        "farfault: " + metis + ": not a machine; --dot works only for machines and configurations\n");
+}
+
+TEST_CASE("of a configuration, the inside of a GPU is described, and its translation is drawn") {
+  auto const path =
+      scratch("levels.toml",
+              "# a GPU\ninclude = [\"gpu-a100\"]\ngpu.sms = 6\n[[gpu.translation.level]]\nname = "
+              "\"utlb\"\nsms = 2\nentries = 16\nways = 4\n[[gpu.translation.level]]\nname = "
+              "\"l2_tlb\"\nbanks = 4\nhash = \"xor\"\nrequest_latency = 9\n");
+  auto const text = farfault_program({"inspect", path}).out;
+  auto const has = [](std::string const& all, std::string const& part) {
+    CAPTURE(all);
+    CHECK(all.find(part) != all.npos);
+  };
+  has(text, path + ": configuration of machine single-gpu: 1 GPU, 1 CPU\ninside of each GPU:\n   6 sm  ");
+  has(text, "\n   3 utlb      for every 2 SMs, 4 cycles away ");
+  has(text, "  plain, 16 entries in 4 ways, 1 port, 4 cycles, 64 MSHRs\n");
+  has(text, "\n   4 l2_tlb    4 banks (xor, 2 MiB) for all SMs, 9 cycles away ");
+  has(text, "\n  40 l2_slice  in turns, 34 cycles away ");
+  auto const json = json_of(path);
+  has(json, R"({"kind":"configuration","machine":{"kind":"topology",)");
+  has(json, R"("gpu":{"sms":6,"levels":[{"name":"utlb","groups":3,"banks":1,)");
+  auto const dot = farfault_program({"inspect", path, "--dot"}).out;
+  has(dot, "digraph \"translation of a GPU\" {\n");
+  has(dot, "  \"SMs 2 to 3\" -> \"utlb1\" [label=\"4 cycles\"];\n");
+  has(dot, "  \"utlb2\" -> \"l2_tlb\" [label=\"9 cycles\"];\n");
+  has(dot, "  \"l2_tlb\" -> \"gmmu\" [label=\"4 cycles\"];\n");
+  CHECK(dot.find("utlb3") == dot.npos);
+  // A preset by its name; without levels, the L2 TLB.
+  has(farfault_program({"inspect", "paper-mask"}).out, " l2_tlb    for all SMs, 1 cycle away ");
+  CHECK(error_of(scratch("wrong.toml", "gpu.smss = 3\n")).find("unknown key 'gpu.smss'") !=
+        std::string::npos);
 }
 
 TEST_CASE("a checkpoint is described, and a damaged one is rejected") {

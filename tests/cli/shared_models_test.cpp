@@ -29,7 +29,10 @@ constexpr char const* kBases[] = {
      "machine.cluster.machines = 2\ngpu.l2_cache.partitions = 2\niommu.tlb_entries = 64\n"
      "gpu.memory_cache.size = \"1 MiB\"\n"),
     ("include = [\"paper-mosaic\"]\n[[application]]\nname = \"one\"\nworkload = \"stream\"\n[[application]]\n"
-     "name = \"two\"\nworkload = \"relu\"\n")};
+     "name = \"two\"\nworkload = \"relu\"\n"),
+    ("include = [\"gpu-a100\"]\nworkload.name = \"stream\"\n[[gpu.translation.level]]\nname = \"utlb\"\nsms "
+     "= 2\n"
+     "[[gpu.translation.level]]\nname = \"l2_tlb\"\nbanks = 4\n")};
 
 std::string toml_of(ParamKind kind, std::string const& text) {
   bool const bare = kind == ParamKind::count || kind == ParamKind::number || kind == ParamKind::flag ||
@@ -144,10 +147,14 @@ TEST_CASE("a varied model equals a model built with that value, for every parame
       if (name.starts_with("workload") && (lists || name == "workload")) continue;
       if (name.starts_with("workload.") && name != "workload.stream" && name != "workload.bfs") continue;
       if (is_listed && !lists) continue;
+      // In one base, only the second of two levels of TLBs.
+      bool const is_level = name == "gpu.translation.level", has_levels = b == 3;
+      if (is_level != has_levels) continue;
+      if (is_level) name += ".l2_tlb";
       for (auto const& param : section.table.all()) {
         auto const key = name + "." + param.name;
         if (key == "application.one.name" || key == "application.one.workload" ||
-            key == "application.one.size")
+            key == "application.one.size" || key == "gpu.translation.level.l2_tlb.name")
           continue;
         auto values = values_of(param);
         if (auto const* const in_base = chosen.config.find_bound(key)) values.push_back(in_base->value);

@@ -65,7 +65,7 @@ void check_moving(ModelRun& run) {
 
 TEST_CASE("one level with the parameters of the L2 TLB gives the same times and counts") {
   std::string const same = "latency = 9\nmshrs = 5\nports = 2\nrequest_latency = 4\n";
-  for (std::string const& name : {"l2_tlb", "mid_tlb"})
+  for (std::string const name : {"l2_tlb", "mid_tlb"})
     for (std::string const more :
          {"", "memory.remote_touch = \"migrate\"\nmemory.placement = \"interleave\"\n"}) {
       CAPTURE(name);

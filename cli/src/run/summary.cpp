@@ -154,8 +154,6 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const transactions = total("sm", "transactions");
   auto const l1 = total("sm", "l1_tlb_hits");
   auto const l1_all = l1 + total("sm", "l1_tlb_misses");
-  auto const l2 = total("l2_tlb", "hits");
-  auto const l2_all = l2 + total("l2_tlb", "misses");
   auto const cache = total("sm", "l1_hits");
   auto const cache_all = cache + total("sm", "l1_misses");
   auto const requests = total("sm", "remote_accesses");
@@ -204,7 +202,14 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
            cycles == 0 ? 0.0 : static_cast<double>(instructions) / static_cast<double>(cycles) / facts.gpus));
   line("memory transactions", count(transactions));
   line("L1 TLB hits", percent(l1, l1_all));
-  line("L2 TLB hits", fmt::format("{} of {} requests", percent(l2, l2_all), count(l2_all)));
+  std::string_view level;  // of TLBs
+  for (auto const& group : sampler.groups()) {
+    if (!group.kind.ends_with("tlb") || group.kind == level) continue;
+    level = group.kind;
+    auto const hits = total(level, "hits"), all = hits + total(level, "misses");
+    line(level == "l2_tlb" ? "L2 TLB hits" : std::string(level) + " hits",
+         fmt::format("{} of {} requests", percent(hits, all), count(all)));
+  }
   line("page walks", fmt::format("{} by GMMUs, {} by IOMMUs", count(total("gmmu", "walks")),
                                  count(total("iommu", "walks"))));
   line("L1 cache hits", percent(cache, cache_all));

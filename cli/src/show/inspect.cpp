@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 #include "farfault/engine/checkpoint.hpp"
@@ -15,7 +16,10 @@
 #include "farfault/results/reader.hpp"
 #include "farfault/results/sweep.hpp"
 #include "farfault/topologies/description.hpp"
+#include "farfault/topologies/gpu_description.hpp"
+#include "farfault/topologies/sm_count.hpp"
 #include "farfault/workloads/inspect.hpp"
+#include "model/model.hpp"
 #include "process/counted.hpp"
 #include "trace/recording.hpp"
 #include "trace/trace_check.hpp"
@@ -44,6 +48,48 @@ std::string topology(std::string const& file, InspectForm form, InputLimits cons
   return topologies::describe_text(machine);
 }
 
+// Its first line with content is a heading or an assignment of TOML.
+bool looks_like_configuration(std::string const& file) {
+  std::istringstream text(first_bytes(file, std::size_t{1} << 16U));
+  for (std::string line; std::getline(text, line);) {
+    auto const begin = line.find_first_not_of(" \t\r");
+    if (begin == line.npos || line[begin] == '#') continue;
+    auto const is_word = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    };
+    auto at = begin;
+    while (at < line.size() && line[at] == '[') ++at;
+    auto const brackets = at - begin;
+    auto const word = at;
+    while (at < line.size() && is_word(line[at])) ++at;
+    auto const end = line.find_first_not_of(" \t", at);
+    return brackets <= 2 && at > word && end != line.npos && line[end] == (brackets == 0 ? '=' : ']');
+  }
+  return false;
+}
+
+std::string configuration(std::string const& file, InspectForm form, Extensions const& extensions) {
+  RunOptions options;
+  options.config_path = file;
+  options.extensions = extensions;
+  Model const model(options);
+  auto const& machine = model.machine;
+  auto const sms = topologies::sms_of_gpu(machine, model.machine_config.gpu.sms);
+  switch (form) {
+    case InspectForm::json:
+      return R"({"kind":"configuration","machine":)" + topologies::describe_json(machine) + R"(,"gpu":)" +
+             topologies::gpu_json(model.machine_config, sms) + "}";
+    case InspectForm::dot:
+      return topologies::gpu_dot(model.machine_config, sms);
+    case InspectForm::readable:
+      break;
+  }
+  return fmt::format("configuration of machine {}: {}, {}\n", shown(machine.name),
+                     counted(machine.count(topologies::NodeKind::gpu), "GPU"),
+                     counted(machine.count(topologies::NodeKind::cpu), "CPU")) +
+         topologies::gpu_text(model.machine_config, sms);
+}
+
 std::string checkpoint(std::string const& file, InspectForm form) {
   auto const c = read_checkpoint(file);
   std::uint64_t bytes = 0;
@@ -68,14 +114,18 @@ std::string checkpoint(std::string const& file, InspectForm form) {
 }
 
 std::string description(std::string const& file, InspectForm form, InputLimits const& limits,
-                        topologies::MachineFormats const& more) {
+                        Extensions const& extensions) {
+  auto const& more = extensions.machine_formats();
   std::error_code error;
   auto const status = fs::status(file, error);
   if (!exists(file)) {
-    auto const names = topologies::builtin_machines();
+    auto names = topologies::builtin_machines();
     if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits, more);
+    if (extensions.find_preset(file)) return configuration(file, form, extensions);
+    auto const presets = extensions.preset_names();
+    names.insert(names.end(), presets.begin(), presets.end());
     auto const near = nearest_name(file, names);
-    throw UserError(fmt::format("{}: neither a file nor a built-in machine ({}){}", one_line(file),
+    throw UserError(fmt::format("{}: neither a file nor a built-in machine or preset ({}){}", one_line(file),
                                 fmt::join(names, ", "),
                                 near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
@@ -89,8 +139,12 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   auto const saved = !folder && !result && looks_like_checkpoint(file);
   if (!folder && !result && !saved && topologies::looks_like_machine(file, more))
     return topology(file, form, limits, more);
+  bool const text = !folder && !result && !saved;
+  if (text && !looks_like_trace(file) && !workloads::looks_like_trace(file) &&
+      !workloads::looks_like_graph(file) && looks_like_configuration(file))
+    return configuration(file, form, extensions);
   if (form == InspectForm::dot)
-    throw UserError(one_line(file) + ": not a machine; --dot works only for machines");
+    throw UserError(one_line(file) + ": not a machine; --dot works only for machines and configurations");
   if (saved) return checkpoint(file, form);
   if (result && results::looks_like_sweep(file)) {
     auto const summary = results::read_sweep(file);
@@ -112,15 +166,16 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
     return json ? workloads::describe_trace_json(file, limits) : workloads::describe_trace_text(file, limits);
   if (!folder && workloads::looks_like_graph(file))
     return json ? workloads::describe_graph_json(file, limits) : workloads::describe_graph_text(file, limits);
-  throw UserError(one_line(file) +
-                  ": not a machine, graph, trace, result or checkpoint that farfault supports");
+  throw UserError(
+      one_line(file) +
+      ": not a machine, configuration, graph, trace, result or checkpoint that farfault supports");
 }
 
 }  // namespace
 
 void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits,
-             topologies::MachineFormats const& more) {
-  auto text = description(file, form, limits, more);
+             Extensions const& extensions) {
+  auto text = description(file, form, limits, extensions);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (form == InspectForm::readable) out << one_line(file) << ": ";
   out << text << "\n";

@@ -169,6 +169,14 @@ std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::u
   };
   auto const sms = sms_of_gpus(file, end);
   for (auto const& c : sources()) add(read_source(file, c, end, sms), c.stages);
+  // Further levels of TLBs, which have the names that the configuration gives them.
+  for (auto const& series : link_names(open_group(file, "/timeseries"))) {
+    if (!series.ends_with("tlb") || series == "l2_tlb") continue;
+    auto const tlbs = "TLBs '" + series + "'", mshrs = "MSHRs of TLBs '" + series + "'";
+    add(read_source(file, {series.c_str(), "busy_time", tlbs.c_str(), {}}, end, sms), {"l2_tlb"});
+    add(read_source(file, {series.c_str(), "mshr_stall_time", mshrs.c_str(), {}, kNoneFree}, end, sms),
+        {"l2_tlb"});
+  }
   for (auto& r : read_links(file, end)) add(std::move(r), {"links"});
   return all;
 }
