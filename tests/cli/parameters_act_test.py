@@ -38,6 +38,8 @@ INERT = {
     r"run\.sample_(interval|doubling)": "times of samples; the last sample is that of the end",
     r"limits\..*": "bounds the content of input files and the size of the model; never changes a result",
     r"application\.name": "name of an application; its table of the configuration has the same name",
+    r"gpu\.translation\.level\.name": "name of a level; its table of the configuration has the same name",
+    r"gpu\.translation\.level\.next": "another value alone is refused: a level would get no misses",
     r"workload\..*\.format": "overrides the format that is recognized; another one is an error for the same file",
     r".*walk_cache_organization": "the only organization",
     r"workload\.trace\.max_instructions": "bounds the content of a trace",
@@ -48,6 +50,9 @@ INERT = {
     r"(gpu\.l1_tlb\.|gpu\.scalar_cache\.tlb_|iommu\.tlb_)compressed\.latency": "must be 0: only the L2 TLB has an additional latency",
 }
 MOST_VALUES = 8  # tried for a parameter
+# Parameters of a level of TLBs: those that the L2 TLB has, too, are tried in its runs, at a level in its place.
+LEVEL = "gpu.translation.level."
+OF_LEVELS = ("sms", "groups", "banks", "interleave", "hash", "request_latency")
 
 
 class Program:
@@ -133,12 +138,17 @@ def conditions(parameter, of_application):
         elif (m := re.fullmatch(r"(\S+) above (\d+)", first)) and not m[1].startswith("machine."):
             key, least = m[1], int(m[2])
             settings[key] = {"size": "64 KiB", "t_refi": "1 us", "fragmentation_index": "0.5", "large_entries": "4"}.get(key.split(".")[-1], str(least + 1))
+    settings = {key.replace(LEVEL, LEVEL + "l2_tlb."): value for key, value in settings.items()}
     return {key: value for key, value in settings.items() if key not in of_application}
 
 
 def runs_of(parameter):
     """(settings, first values) of the rules that match the parameter, and their settings with its conditions."""
     key = parameter["key"]
+    if key.startswith(LEVEL) and key[len(LEVEL):] not in OF_LEVELS:
+        as_l2 = json.loads(json.dumps(parameter).replace(LEVEL, "gpu.l2_tlb."))
+        return [({"gpu.translation.level": '[{{name = "l2_tlb"}}]'} | {name.replace("gpu.l2_tlb.", LEVEL + "l2_tlb."): value for name, value in settings.items()},
+                 first) for settings, first in runs_of(as_l2)]
     workload = key.split(".")[1] if key.startswith("workload.") and key.count(".") > 1 else None
     found = []
     for pattern, settings, first in RULES:
@@ -168,7 +178,7 @@ class Verdict:
 def examine(program, parameter, runs):
     """The verdict on the parameter from these (settings, first values)."""
     key = parameter["key"]
-    name = re.sub(r"^application\.", "application.a.", key)
+    name = re.sub(r"^application\.", "application.a.", key).replace(LEVEL, LEVEL + "l2_tlb.")
     tried, refused, unmet = [], [], []
     for settings, first in runs:
         now = settings.get(name, parameter["default"])

@@ -38,6 +38,7 @@ Input input_of(std::string_view text) {
 std::string resolved(Input const& input) {
   Config config(topologies::find_preset);
   cli::ApplicationSet::prepare(config);
+  topologies::MachineConfig::prepare(config);
   config.read_text(input.toml, "f");
   for (auto const& assignment : input.sets) config.set(assignment);
   topologies::MachineConfig machine;
@@ -48,6 +49,7 @@ std::string resolved(Input const& input) {
   config.reject_errors();
   machine.check(config);
   config.reject_errors();
+  machine.translation.fit_to(36, config);
   applications.share(config, 4, 36);
   config.reject_errors();
   return config.resolved();

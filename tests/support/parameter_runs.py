@@ -25,6 +25,9 @@ FEW_LARGE = {name.format("by_page_size.large_entries"): "4" for name in TLBS.val
 # Neighbouring pages have neighbouring frames.
 RANGES = {"memory.placement": "contiguous"}
 # All translations use the IOMMU.
+# A level in front of another one.
+TWO_LEVELS = {key: value for key, value in MEMORY.items() if not key.startswith("gpu.l2_tlb.")} | {
+    "gpu.translation.level": '[{{name = "l2_tlb", entries = 8, ways = 4, interleave = "4 KiB"}}, {{name = "far_tlb", entries = 32, ways = 8}}]'}
 CENTRAL = MEMORY | {"gpu.router.policy": "centralized"}
 MIGRATE = MEMORY | {"memory.remote_touch": "migrate"}
 # Every region is accessed often, by both GPUs.
@@ -149,6 +152,10 @@ RULES = [
     (r"gpu\.l1_cache\.waiters", MEMORY | {"gpu.l1_cache.mshrs": "1024", "gpu.l1_tlb.entries": "512"}, ["128"]),
     (r"gpu\.l1_tlb\.(faulted_pages|faulted_accesses)", MIGRATE, []),
     (r"gpu\.l2_tlb\.(fill|tokens\..*)", SHARED_GPU, []),
+    (r"gpu\.translation\.level\.sms", TWO_LEVELS, ["1"]),
+    (r"gpu\.translation\.level\.groups", TWO_LEVELS, ["2"]),
+    (r"gpu\.translation\.level\.(banks|request_latency)", TWO_LEVELS, []),
+    (r"gpu\.translation\.level\.(interleave|hash)", TWO_LEVELS | {"gpu.translation.level.l2_tlb.banks": "4"}, []),
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),
     (r"gpu\.scalar_cache\.(size|ways|replacement|random\.seed)", SCALAR_CACHE, ["16 KiB", "1"]),
     (r"gpu\.scalar_cache\.(mshrs|tlb_mshrs)", SCALAR_MISSES, ["1"]),
