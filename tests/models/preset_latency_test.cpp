@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Presets of real GPUs. A dependent load takes exactly the sum of the configured stages. At the clock of the
 // measurement, that sum is the published load-to-use latency, exact to the cycle. Without refresh, which
-// delays some loads.
+// delays some loads, and without a hash, so that the slice of a line is known.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -54,8 +54,9 @@ class Chase {
  private:
   Duration time_of(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops) const {
     return ModelRun("include = [\"" + std::string(gpu_.preset) + "\"]\nworkload.name = \"pointer_chase\"\n" +
-                    "gpu.dram.t_refi = \"0ns\"\ngpu.clock = \"" + std::to_string(gpu_.mhz) + "MHz\"\n" +
-                    more_ + "workload.pointer_chase.stride = \"" + std::to_string(stride) + " B\"\n" +
+                    "gpu.dram.t_refi = \"0ns\"\ngpu.l2_cache.hash = \"turns\"\ngpu.clock = \"" +
+                    std::to_string(gpu_.mhz) + "MHz\"\n" + more_ + "workload.pointer_chase.stride = \"" +
+                    std::to_string(stride) + " B\"\n" +
                     "workload.pointer_chase.elements = " + std::to_string(elements) +
                     "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n")
         .run()
@@ -90,8 +91,26 @@ struct Stages {
   std::int64_t memory() const {
     return l1() + slice() + static_cast<std::int64_t>(channel()) + 1 + far() / 2;
   }
-  std::int64_t l1_tlb_miss() const { return 2 * c.gpu.translation_latency + c.l2_tlb.latency; }
-  std::int64_t l2_tlb_miss() const { return 2 * c.gpu.translation_latency + c.gmmu.latency; }
+  // A hit in the first level of TLBs; misses in all further levels.
+  std::int64_t l1_tlb_miss() const { return through(0); }
+  std::int64_t l2_tlb_miss() const {
+    std::int64_t sum = 2 * c.gpu.translation_latency + c.gmmu.latency;
+    for (std::size_t l = 1; l < c.tlb_levels().size(); ++l) sum += through(l);
+    return sum;
+  }
+  std::int64_t through(std::size_t level) const {
+    auto const tlb = c.tlb_levels()[level];
+    return 2 * tlb.request_latency + tlb.latency;
+  }
+  // Keys that leave each TLB of all levels with one entry.
+  std::string smallest_tlbs() const {
+    std::string keys;
+    for (auto const& level : c.tlb_levels()) {
+      auto const section = c.translation.listed().empty() ? "gpu.l2_tlb" : level.section();
+      keys += section + ".entries = 1\n" + section + ".ways = 1\n";
+    }
+    return keys;
+  }
 
   topologies::MachineConfig c;
   double cycle_ps;
@@ -127,7 +146,7 @@ TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") 
     CHECK(chase.cycles_a_hop(line, 2 * s.c.l1_cache.size.bytes / line) == s.l2());
     // Each load has its own page, and a line of the L1 cache that no other load uses.
     CHECK(chase.cycles_a_hop(kPage + line, 2 * s.c.l1_tlb.entries) == s.l1() + s.l1_tlb_miss());
-    Chase const small_tlb(gpu, "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 16\n");
+    Chase const small_tlb(gpu, s.smallest_tlbs());
     CHECK(small_tlb.cycles_a_hop(kPage + line, 128) ==
           s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + s.slice());
     // L2 slices of one set. Each line is in its own row of the channel's only bank, and every other line has
