@@ -182,16 +182,22 @@ TEST_CASE("DRAM banks: a column command waits for the previous one, not for its 
   CHECK(banks.earliest_data(0, 7, Time{150ns}, t) == Time{200ns});
 }
 
-TEST_CASE("DRAM banks: 16 consecutive rows map to 16 banks, and so do 16 rows a power of two apart") {
+TEST_CASE(
+    "exclusive or of bit groups: 16 consecutive rows map to 16 banks, and so do 16 rows a power of two "
+    "apart") {
+  PolicyChoice<AddressHash> const choice{"xor"};
+  BankHash const hash{choice.facts().mask, 16, 1};
+  AddressMap const map(16, 1, &hash);
   for (std::uint64_t const stride : {1U, 16U, 256U, 4096U}) {
     for (std::uint64_t first = 0; first < 64 * stride; first += 16 * stride) {
       std::set<std::uint32_t> banks;
-      for (std::uint64_t k = 0; k < 16; ++k) banks.insert(DramBanks::bank_of(first + k * stride, 16));
+      for (std::uint64_t k = 0; k < 16; ++k) banks.insert(map.slice(first + k * stride));
       CHECK(banks.size() == 16);
       CHECK(*banks.rbegin() == 15);
     }
   }
-  CHECK(DramBanks::bank_of(12345, 1) == 0);
+  BankHash const one{choice.facts().mask, 1, 1};
+  CHECK(AddressMap(1, 1, &one).slice(12345) == 0);
 }
 
 TEST_CASE("egress: packets are sent one after the other at the bandwidth of the link") {

@@ -71,6 +71,7 @@ class Rules {
     power_of_two(section + ".row", p.row.bytes);
     power_of_two(section + ".banks", p.banks);
     policy(section, "scheduler", p.scheduler, {p.queue});
+    policy(section, "bank_hash", p.bank_hash, {});
     need(p.walk_queue < p.queue, section + ".walk_queue", "must be below queue, " + std::to_string(p.queue));
     if (p.t_refi != Duration::zero()) {
       auto const least =

@@ -34,6 +34,12 @@ std::string DramChannel::waiting_for() const {
   return std::to_string(state().queue.size()) + " requests queued";
 }
 
+std::optional<BankHash> DramChannel::bank_hash() const {
+  AddressHash::Mask const mask = spec().params.bank_hash.facts().mask;
+  if (mask == nullptr) return std::nullopt;
+  return BankHash(mask, spec().params.banks, 1);
+}
+
 void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_CHECK(s.queue.size() < spec().params.queue, path() + ": request without a credit");
@@ -41,8 +47,7 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
-  s.queue.push_back(
-      {.request = m, .row = row, .bank = DramBanks::bank_of(row, spec().params.banks), .since = cx.now()});
+  s.queue.push_back({.request = m, .row = row, .bank = banks_.slice(row), .since = cx.now()});
   s.queued_lines += lines;
   if (m.access == Access::write) s.queued_writes += lines;
   if (s.choose_at == Time::max()) schedule(cx);

@@ -27,15 +27,6 @@ class DramBanks {
   DramBanks() = default;
   explicit DramBanks(std::uint32_t banks) : banks_(banks) {}
 
-  // Consecutive rows map to consecutive banks, permuted by the exclusive or of all higher bits, so that
-  // power-of-two strides are also distributed (Zhang et al., MICRO 2000). `banks` is a power of two.
-  static std::uint32_t bank_of(std::uint64_t row, std::uint32_t banks) {
-    auto const bits = static_cast<unsigned>(std::countr_zero(banks));
-    std::uint64_t folded = 0;
-    for (auto rest = row; bits != 0 && rest != 0; rest >>= bits) folded ^= rest;
-    return static_cast<std::uint32_t>(folded & (banks - 1));
-  }
-
   bool row_open(std::uint32_t bank, std::uint64_t row) const { return banks_[bank].row == row; }
   bool idle(std::uint32_t bank) const { return banks_[bank].row == kClosed; }
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/dram_bank.hpp"
 #include "farfault/memory/dram_scheduler.hpp"
+#include "farfault/parts/address_hash.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/protocols/messages.hpp"
 
@@ -34,6 +36,7 @@ struct DramParams {
   std::uint32_t channels = 0;
   Bandwidth bandwidth{32'000'000'000};
   std::uint32_t banks = 16;
+  PolicyChoice<AddressHash> bank_hash{"xor"};
   ByteSize row{2048};
   Duration t_cl = 14ns;
   Duration t_rcd = 14ns;
@@ -59,6 +62,8 @@ struct DramParams {
                 "Bandwidth of one channel", "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
     t.count("banks", banks, {1, 1024}, "Banks per channel. Must be a power of two",
             "MGPUSim 4.2, MI300A: 16");
+    bank_hash.describe(t, "bank_hash", "Distribution of rows over the banks of a channel",
+                       "Zhang et al., MICRO 2000: permuted by the exclusive or of higher bits");
     t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "Row-buffer size. Must be a power of two",
             "HBM: 2 KiB pages (JESD235)");
     t.duration("t_cl", t_cl, {1ns, 1us}, "Column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");
@@ -198,6 +203,10 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
   DramTiming timing() const {
     return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};
   }
+  std::optional<BankHash> bank_hash() const;
+
+  std::optional<BankHash> const hash_ = bank_hash();
+  AddressMap const banks_{spec().params.banks, 1, hash_ ? &*hash_ : nullptr};  // of rows
 };
 extern template class Component<DramChannelSpec, DramChannelState>;  // compiled in dram_channel.cpp
 
