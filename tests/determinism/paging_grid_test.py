@@ -52,6 +52,10 @@ FIXED = {
 # A third of the runs with migration: pages move by access counters, without a limit or with fewer counters than regions, and some also at faults.
 COUNTED = {"memory.remote_touch": "access_counters", "gpu.access_counters.threshold": "16", "gpu.access_counters.granularity": "64KiB"}
 COUNTED_IN_TURN = [{}, {"gpu.access_counters.counters": "2"}, {"gpu.access_counters.counters": "1", "memory.access_counters.first_access": "moves"}]
+# Half of the runs: levels of TLBs instead of the L2 TLB, with groups and banks at the SMs and at the GMMU.
+LEVELS_IN_TURN = [
+    '[{name = "utlb", sms = 2, entries = 8, ways = 4, mshrs = 4}, {name = "l2_tlb", banks = 2, entries = 8, ways = 4, interleave = "4 KiB"}]',
+    '[{name = "gpc_tlb", groups = 2, banks = 3, hash = "ipoly", interleave = "8 KiB", entries = 8, ways = 4, request_latency = 7}]']
 # Drawn in addition: large pages that are mapped at their first touch and leave for good, with long migrations.
 MAPPED_AND_EVICTED = {
     "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
@@ -138,6 +142,10 @@ def main():
             if settings["memory.remote_touch"] == "remote_access":
                 settings["memory.placement"] = "first_touch"  # without it no access faults
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
+            if ran % 4 < 2:
+                settings = {key: value for key, value in settings.items() if not key.startswith("gpu.l2_tlb.")}
+                settings["gpu.translation.level"] = LEVELS_IN_TURN[ran % 4]
+                name += f" levels {ran % 4}"
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:
                 check(is_sentences(first), f"{name}: exit code {first.returncode}: {first.stderr.strip()}")
@@ -147,7 +155,7 @@ def main():
             check_result(grid, settings, expected[settings["machine.generic.gpus"]], name)
             apart = [["--threads", "2", "--partitions", "split", "--no-merge"]] if ran % 16 == 1 else []
             check_elsewhere(grid, settings, digest, name, ran % 16 == 1 and ranks, apart)
-            if ran % 16 == 2:
+            if ran % 16 in (1, 2):
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)
         check_evictions_of_mapped_pages(grid, names, draw)

@@ -123,5 +123,9 @@ def everything(sweep, gpus, quick):
 
 def stages(p):
     """Cycles that an L1 TLB miss and a page walk through the L2 cache add, from the preset's parameters."""
-    return {"l1_tlb_miss": 2 * p["translation_latency"] + p["l2_tlb"]["latency"],
-            "walk_in_l2": 2 * p["translation_latency"] + p["gmmu"]["latency"] + 2 * p["crossbar_latency"] + p["l2_cache"]["latency"]}
+    if "translation" in p:
+        levels = [2 * level["request_latency"] + level["latency"] for level in p["translation"]["level"]]
+    else:
+        levels = [2 * p["translation_latency"] + p["l2_tlb"]["latency"]]
+    return {"l1_tlb_miss": levels[0],
+            "walk_in_l2": sum(levels[1:]) + 2 * p["translation_latency"] + p["gmmu"]["latency"] + 2 * p["crossbar_latency"] + p["l2_cache"]["latency"]}

@@ -25,12 +25,14 @@ ParameterSections parameter_sections(Extensions const& extensions) {
     if (name == "gpu.l2_tlb") {
       auto const level = std::make_shared<topologies::TlbLevelParams>();
       ParameterSections::Section levels{
-          std::string(topologies::TranslationLevels::kSection),
-          "Level of shared TLBs between the SMs and the GMMU, instead of [gpu.l2_tlb]: one table "
-          "[[gpu.translation.level]] each, in the order of a miss. --set "
-          "gpu.translation.level.NAME.KEY=VALUE "
-          "overrides a parameter of one level",
-          ParamTable(&extensions.policies()), level, topologies::TranslationLevels::kMax};
+          .name = std::string(topologies::TranslationLevels::kSection),
+          .text =
+              "Level of shared TLBs between the SMs and the GMMU, instead of [gpu.l2_tlb]: one table "
+              "[[gpu.translation.level]] each, in the order of a miss. --set "
+              "gpu.translation.level.NAME.KEY=VALUE overrides a parameter of one level",
+          .table = ParamTable(&extensions.policies()),
+          .spec = level,
+          .most_tables = topologies::TranslationLevels::kMax};
       level->describe(levels.table);
       sections.add(std::move(levels));
     }

@@ -48,7 +48,12 @@ ComponentPlaces::ComponentPlaces(System const& system) {
       devices_[owner->second].channel_map = channel->spec().memory;
     } else if (auto const* sm = dynamic_cast<Sm const*>(&component)) {
       auto const& spec = sm->spec();
-      sms_[id] = {spec.device, spec.index, spec.slices, spec.memory, spec.tlbs, spec.page_bits};
+      sms_[id] = {.device = spec.device,
+                  .index = spec.index,
+                  .slices = spec.slices,
+                  .memory = spec.memory,
+                  .tlbs = spec.tlbs,
+                  .page_bits = spec.page_bits};
       ++devices_[sm->spec().device].sms;
     } else if (auto const* tlb = dynamic_cast<L2Tlb const*>(&component)) {
       auto const owner = device_of_prefix.find(prefix_of(component.path()));

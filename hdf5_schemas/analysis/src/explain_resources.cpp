@@ -173,9 +173,15 @@ std::vector<Resource> read_resources(ObjectId file, std::map<std::string, std::u
   for (auto const& series : link_names(open_group(file, "/timeseries"))) {
     if (!series.ends_with("tlb") || series == "l2_tlb") continue;
     auto const tlbs = "TLBs '" + series + "'", mshrs = "MSHRs of TLBs '" + series + "'";
-    add(read_source(file, {series.c_str(), "busy_time", tlbs.c_str(), {}}, end, sms), {"l2_tlb"});
-    add(read_source(file, {series.c_str(), "mshr_stall_time", mshrs.c_str(), {}, kNoneFree}, end, sms),
-        {"l2_tlb"});
+    Source const busy{
+        .series = series.c_str(), .metric = "busy_time", .what = tlbs.c_str(), .stages = {"l2_tlb"}};
+    add(read_source(file, busy, end, sms), busy.stages);
+    Source const full{.series = series.c_str(),
+                      .metric = "mshr_stall_time",
+                      .what = mshrs.c_str(),
+                      .stages = {"l2_tlb"},
+                      .full = kNoneFree};
+    add(read_source(file, full, end, sms), full.stages);
   }
   for (auto& r : read_links(file, end)) add(std::move(r), {"links"});
   return all;

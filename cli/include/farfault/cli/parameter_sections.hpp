@@ -28,7 +28,8 @@ class ParameterSections {
   template <class Spec>
   void add(std::string_view name, std::string_view text, std::size_t most_tables = 0) {
     auto spec = std::make_shared<Spec>();
-    Section section{std::string(name), std::string(text), {}, nullptr, most_tables};
+    Section section{
+        .name = std::string(name), .text = std::string(text), .table = {}, .most_tables = most_tables};
     spec->describe(section.table);
     section.spec = std::move(spec);
     all_.push_back(std::move(section));
