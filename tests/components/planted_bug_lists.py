@@ -27,6 +27,9 @@ LAYOUT = "components/memory/include/farfault/memory/memory_layout.hpp"
 SLICE = "components/memory/src/l2_slice.cpp"
 OF_SLICE = "components/memory/include/farfault/memory/l2_slice.hpp"
 LOAD_STORE = "components/compute/src/load_store_unit.cpp"
+TLB = "components/translation/src/l2_tlb.cpp"
+BANKS = "components/translation/include/farfault/translation/tlb_banks.hpp"
+GMMU = "components/translation/src/gmmu.cpp"
 
 # Tests of tests/components that must find a bug in the file.
 TESTS_OF = {
@@ -34,11 +37,12 @@ TESTS_OF = {
     COUNTERS: ["access_counters", "limited_counters"], TABLE: ["limited_counters"], AT_PORT: ["counted_accesses"], SERVICE: ["counter_client"],
     LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stays", "batch_stories"], WORKER: ["batch_workers", "batch_stays"], DEADLOCKS: ["block_locks", "batch_workers", "batch_stays"],
     STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"], DRIVER_SPEC: ["batch_stays"],
-    CLIENT: ["translation_client"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
+    CLIENT: ["translation_client", "tlb_levels"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
     SLICE: ["l2_slice", "walk_reads"], OF_SLICE: ["l2_slice", "walk_reads"], LOAD_STORE: ["sm", "sm_fault"],
+    TLB: ["tlb_levels", "l2_tlb"], BANKS: ["tlb_levels"], GMMU: ["tlb_levels", "gmmu"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], BANKS: [TLB, GMMU], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -231,9 +235,9 @@ TRANSLATION = [
     ("left out: an invalidation forgets no uses", CLIENT, "    uses_.forget(m.page, m.size);\n", ""),
     ("left out: one page instead of all is invalidated", CLIENT, "m.all != 0 ?", "m.all == 2 ?"),
     ("left out: a miss stops no look-up", CLIENT, "stops_at_miss_.value == 0 || mshrs_.in_use() == 0", "true"),
-    ("left out: the unit does not ask whether a miss stops it", LOAD_STORE, "if (!u_.translation.may_look_up()) {", "if (false) {"),
-    ("wrong stall: a full table of faulted accesses counts as a missing MSHR", LOAD_STORE, "    case MissPlace::no_room:\n      stall_ = LoadStoreStall::faulted;",
-     "    case MissPlace::no_room:\n      stall_ = LoadStoreStall::l1_tlb_mshr;"),
+    ("left out: the unit does not ask whether a miss stops it", LOAD_STORE, "if (!unit().translation.may_look_up()) {", "if (false) {"),
+    ("wrong stall: a full table of faulted accesses counts as a missing MSHR", LOAD_STORE, "    case MissPlace::no_room:\n      o.stall = LoadStoreStall::faulted;",
+     "    case MissPlace::no_room:\n      o.stall = LoadStoreStall::l1_tlb_mshr;"),
     ("wrong bank: a number of bits instead of their parity", HASH, "std::popcount(row & masks_[bit]) & 1", "std::popcount(row & masks_[bit])"),
     ("wrong bank: the inverse of a rotation", HASH, "(place + 2 * std::uint64_t{banks_} - hash) % banks_", "(place + hash) % banks_"),
     ("left out: the highest bit of a bank is not hashed", HASH, "for (unsigned bit = 0; bit < bits_; ++bit) masks_", "for (unsigned bit = 0; bit + 1 < bits_; ++bit) masks_"),
@@ -249,4 +253,28 @@ TRANSLATION = [
     ("left out: a walk in its place waits behind stalled requests", SLICE, "    queue = &s.stalled_walks;", "    queue = &s.stalled;"),
 ]
 
-BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION
+LEVELS = [
+    ("wrong bank: a miss goes to the first bank of the next level", TLB, "cx.send(miss, next.banks.bank_of(m.page),", "cx.send(miss, 0,"),
+    ("wrong requester: a miss is answered to the first requester of the next level", TLB, ".from = next.from,", ".from = 0,"),
+    ("left out: a miss does not name its client", TLB, "                               .warp = m.warp,\n                               .client = m.client},",
+     "                               .warp = m.warp},"),
+    ("wrong requester: the client's number instead of the bank's", TLB, "cx.send(response, w.from,", "cx.send(response, w.client,"),
+    ("early: a replay of all pages by the first bank", TLB, "if (of_all && ++s.replays_of_all < spec().next.banks.count()) return;", ""),
+    ("left out: the next replay of all pages is not awaited", TLB, "  s.replays_of_all = 0;\n", ""),
+    ("wrong bank: a replay of a page goes to all banks", TLB, "  if (!of_all) return spec().requesters.each_of(m.page, forward);\n", ""),
+    ("twice: every bank forwards an invalidation of all pages", TLB, "if (spec().bank != spec().banks.bank_of(m.page))", "if (false)"),
+    ("left out: an invalidation of all pages reaches one bank per group", TLB, "if (forward.all != 0)", "if (false)"),
+    ("wrong bank: an acknowledgement goes to the first bank of the next level", TLB, "  invalidation.sender = sender;\n", ""),
+    ("early: the first acknowledgement is passed on", TLB, "if (--invalidation.missing == 0) cx.send", "--invalidation.missing;\n  cx.send"),
+    ("left out: other banks keep their entries", TLB, "if (invalidates_all_ || m.all != 0) {", "if (invalidates_all_) {"),
+    ("left out: an invalidation does not concern all pages", GMMU, "  if (spec().invalidates_all) leaves.all = 1;\n", ""),
+    ("left out: a replay of all pages reaches one bank per group", GMMU, "if (m.page == kEveryPage)", "if (false)"),
+    ("early: the first acknowledgement of several TLBs is passed on", GMMU, "if (--missing == 0) cx.send", "--missing;\n  cx.send"),
+    ("wrong TLB: every answer goes to the first one", GMMU, "cx.send(response, r.tlb,", "cx.send(response, 0,"),
+    ("wrong number: banks of all groups overlap", BANKS, "f(group * banks.count() + bank)", "f(group + bank)"),
+    ("left out: banks of a group", BANKS, "return groups * banks.count();", "return groups;"),
+    ("early: a client takes up the replay of one bank", CLIENT, "      if (++replays_of_all_ < banks_.value) return false;\n", ""),
+    ("left out: a client does not await the next replay of all pages", CLIENT, "      replays_of_all_ = 0;\n", ""),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS
