@@ -40,7 +40,10 @@ struct Assembly::Gpu {
   std::uint32_t node;
   Instance* instance = nullptr;
   std::uint32_t number = 0;  // among the GPUs of its instance
-  std::uint32_t cpu = 0;     // the nearest CPU, whose IOMMU serves this GPU
+  DeviceId device = 0;
+  std::uint32_t cpu = 0;            // the nearest CPU, whose IOMMU serves this GPU
+  std::uint16_t scalar_memory = 0;  // ports of its first scalar cache
+  std::uint16_t scalar_remote = 0;
   std::vector<Sm*> sms;
   std::vector<ScalarCache*> scalar_caches;
   Memory memory;

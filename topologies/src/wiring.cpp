@@ -7,8 +7,6 @@ namespace farfault::topologies {
 void Assembly::wire_gpu(Gpu& gpu) {
   auto& system = *system_;
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
-  Latency const cycle{gpu_clock().cycles(1)};
-
   // Each partition of the SMs has its own slices; all other components use the home slices.
   auto const& l2 = config_.l2_cache;
   std::vector<In<MemRequest>> slice_requests;
@@ -21,8 +19,35 @@ void Assembly::wire_gpu(Gpu& gpu) {
     slice_requests.insert(slice_requests.end(), own.begin(), own.end());
   }
   auto const slices = system.family(slice_requests);
-  auto const slices_of_sm = [&](std::size_t sm) { return partitions[sm * l2.partitions / gpu.sms.size()]; };
+  wire_sms(gpu, partitions);
+  wire_tlbs(gpu);
+  wire_gmmu(gpu, slices);
+  gpu.slice_clients.connect(gpu.rdma->spec().memory_port, gpu.rdma->memory_response);
+  gpu.slice_clients.connect(gpu.copy_engine->spec().memory_port, gpu.copy_engine->memory_response);
+  gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
+  auto const client_family = system.family(gpu.slice_clients.ports());
+  for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
+  wire_memory(gpu.memory, gpu_clock());
+  if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
+  if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
+  system.connect(gpu.dispatcher->counts, gpu.instance->host->counted, Latency{config_.host.done_latency});
+  system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
+  system.connect(gpu.rdma->memory_request, slices, crossbar);
+  system.connect(gpu.rdma->remote_response, system.family(gpu.remote_clients.ports()), crossbar);
+  system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
+  system.connect(gpu.copy_engine->memory_request, slices, crossbar);
+  system.connect(gpu.copy_engine->copied, gpu.instance->driver->copied,
+                 Latency{config_.driver.notify_latency});
+}
 
+// SMs, their scalar caches and the dispatcher; each SM reaches the slices of its partition.
+void Assembly::wire_sms(Gpu& gpu, std::vector<Family<MemRequest>> const& partitions) {
+  auto& system = *system_;
+  Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
+  Latency const cycle{gpu_clock().cycles(1)};
+  auto const slices_of_sm = [&](std::size_t sm) {
+    return partitions[sm * partitions.size() / gpu.sms.size()];
+  };
   std::vector<In<StartBlock>> starts;
   std::vector<In<BlockControl>> controls;
   for (auto* sm : gpu.sms) {
@@ -35,14 +60,6 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
-  auto* const walk_cache = gpu.page_walk_cache;
-  if (walk_cache == nullptr)
-    gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
-  else
-    gpu.slice_clients.connect(walk_cache->spec().dram_port, walk_cache->filled);
-  gpu.slice_clients.connect(gpu.rdma->spec().memory_port, gpu.rdma->memory_response);
-  gpu.slice_clients.connect(gpu.copy_engine->spec().memory_port, gpu.copy_engine->memory_response);
-  gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
   for (std::size_t c = 0; c < gpu.scalar_caches.size(); ++c) {
     auto& cache = *gpu.scalar_caches[c];
     std::vector<In<ScalarResponse>> responses;
@@ -57,10 +74,31 @@ void Assembly::wire_gpu(Gpu& gpu) {
     gpu.slice_clients.connect(cache.spec().memory_port, cache.memory_response);
     gpu.remote_clients.connect(cache.spec().remote_port, cache.remote_response);
   }
-  auto const client_family = system.family(gpu.slice_clients.ports());
-  for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
-  wire_memory(gpu.memory, gpu_clock());
-  if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
+  system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
+  if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);
+}
+
+// The GMMU to the L2 slices, directly or through a page-walk cache, and to the port.
+void Assembly::wire_gmmu(Gpu& gpu, Family<MemRequest> slices) {
+  auto& system = *system_;
+  auto& gmmu = *gpu.gmmu;
+  Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
+  Latency const cycle{gpu_clock().cycles(1)};
+  if (auto* const walk_cache = gpu.page_walk_cache; walk_cache == nullptr) {
+    gpu.slice_clients.connect(gmmu.spec().memory_port, gmmu.entry_read);
+    system.connect(gmmu.read_entry, slices, crossbar);
+  } else {
+    gpu.slice_clients.connect(walk_cache->spec().dram_port, walk_cache->filled);
+    system.connect(gmmu.read_entry, system.family(std::vector{walk_cache->request}), cycle);
+    system.connect(walk_cache->response, system.family(std::vector{gmmu.entry_read}), cycle);
+    system.connect(walk_cache->dram, slices, crossbar);
+  }
+  system.connect(gmmu.acknowledge, gpu.rdma->invalidated, crossbar);
+  system.connect(gmmu.to_iommu, gpu.rdma->translate_request, crossbar);
+  if (gmmu.spec().records_faults) system.connect(gmmu.to_driver, gpu.rdma->to_driver, crossbar);
+  if (gmmu.spec().fault_batches) system.connect(gpu.rdma->from_driver, gmmu.from_driver, crossbar);
+  system.connect(gpu.rdma->translate_response, gmmu.from_iommu, crossbar);
+  system.connect(gpu.rdma->invalidate, gmmu.invalidate, crossbar);
   if (config_.pressure_epoch() != 0) {
     std::vector<In<WalkPressure>> channels;
     for (auto* channel : gpu.memory.channels) channels.push_back(channel->pressure);
@@ -68,31 +106,6 @@ void Assembly::wire_gpu(Gpu& gpu) {
     auto const cycles = config_.gpu.translation_latency + config_.gpu.crossbar_latency;
     system.connect(gpu.tlbs[0][0]->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
   }
-  if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
-  system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
-  if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);
-  system.connect(gpu.dispatcher->counts, gpu.instance->host->counted, Latency{config_.host.done_latency});
-  system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
-  wire_tlbs(gpu);
-  system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
-  if (walk_cache == nullptr) {
-    system.connect(gpu.gmmu->read_entry, slices, crossbar);
-  } else {
-    system.connect(gpu.gmmu->read_entry, system.family(std::vector{walk_cache->request}), cycle);
-    system.connect(walk_cache->response, system.family(std::vector{gpu.gmmu->entry_read}), cycle);
-    system.connect(walk_cache->dram, slices, crossbar);
-  }
-  system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
-  if (gpu.gmmu->spec().records_faults) system.connect(gpu.gmmu->to_driver, gpu.rdma->to_driver, crossbar);
-  if (gpu.gmmu->spec().fault_batches) system.connect(gpu.rdma->from_driver, gpu.gmmu->from_driver, crossbar);
-  system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
-  system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
-  system.connect(gpu.rdma->memory_request, slices, crossbar);
-  system.connect(gpu.rdma->remote_response, system.family(gpu.remote_clients.ports()), crossbar);
-  system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
-  system.connect(gpu.copy_engine->memory_request, slices, crossbar);
-  system.connect(gpu.copy_engine->copied, gpu.instance->driver->copied,
-                 Latency{config_.driver.notify_latency});
 }
 
 // Flush requesters: the dispatcher, and the GMMU if software keeps partitions coherent.

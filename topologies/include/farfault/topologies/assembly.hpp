@@ -384,15 +384,22 @@ class Assembly {
   void wire_tlbs(Gpu& gpu);
   L2SliceSpec page_walk_cache() const;  // without the values of its GPU
   void build_gpus();
-  // The ports belong to the first scalar cache of the GPU.
-  void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
-                        std::uint16_t first_remote_port);
+  std::string const& name_of(Gpu const& gpu) const;
+  CopyEngineSpec copy_engine_of(Gpu& gpu) const;
+  void add_dispatcher(Gpu& gpu);
+  void add_gmmu(Gpu& gpu);
+  void add_rdma(Gpu& gpu);
+  void add_memory(Gpu& gpu);
+  void add_sm(Gpu& gpu, std::uint32_t index);
+  void add_scalar_cache(Gpu& gpu, std::uint32_t index);
   void build_nics();
   void build_fabric();
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
   void wire_memory(Memory& memory, Clock clock);
   void wire_partitions(Memory& memory, L2CacheParams const& params, Clock clock);
   void wire_gpu(Gpu& gpu);
+  void wire_sms(Gpu& gpu, std::vector<Family<MemRequest>> const& partitions);
+  void wire_gmmu(Gpu& gpu, Family<MemRequest> slices);
   void wire_flushes(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
   Latency first_touch_latency(Cpu const& cpu) const;
@@ -420,7 +427,8 @@ class Assembly {
   bool nics_known_;  // for MachineConfig::packet_format
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;
-  std::optional<BankHash> gpu_hash_;  // of the memory of every GPU
+  MemoryLayout gpu_layout_{};         // of the memory of every GPU
+  std::optional<BankHash> gpu_hash_;  // its hash
   std::uint32_t local_train_ = 1;     // lines that travel as one message, within a GPU and to other devices
   std::uint32_t remote_train_ = 1;
   std::uint32_t cpu_train_ = 1;                       // for a copy engine's lines to CPUs
