@@ -153,9 +153,9 @@ def main():
                 continue
             ran += 1
             check_result(grid, settings, expected[settings["machine.generic.gpus"]], name)
-            apart = [["--threads", "2", "--partitions", "split", "--no-merge"]] if ran % 16 == 1 else []
-            check_elsewhere(grid, settings, digest, name, ran % 16 == 1 and ranks, apart)
-            if ran % 16 in (1, 2):
+            apart = [["--threads", "2", "--partitions", "split", "--no-merge"]] if ran % 16 in (1, 2, 3) else []
+            check_elsewhere(grid, settings, digest, name, ran % 16 in (1, 2, 3) and ranks, apart)
+            if ran % 16 in (1, 2, 3):
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)
         check_evictions_of_mapped_pages(grid, names, draw)

@@ -88,6 +88,9 @@ TEST_CASE("levels of TLBs: a mistake is one sentence with file, line and rule") 
   for (char c = 'a'; c <= 'i'; ++c) many += level(std::string(1, c) + "tlb");
   CHECK(refusal(many) ==
         "f:17: gpu.translation.level.8: 9 levels of TLBs are defined; at most 8 are possible");
+  for (std::string const wrong : {"[]", "[1, 2]"})
+    CHECK(refusal("gpu.translation.level = " + wrong + "\n") ==
+          "f:1: gpu.translation.level: must be tables [[gpu.translation.level]], one for each level");
   CHECK(refusal("[gpu.translation.level]\nname = \"utlb\"\n") ==
         "f:2: gpu.translation.level.name: belongs to no table [[gpu.translation.level]]; write the heading "
         "of the "
@@ -101,9 +104,7 @@ TEST_CASE("levels of TLBs: groups that do not fit the SMs of a GPU are refused")
   CHECK(refusal(level("utlb", "groups = 7\nsms = 2\n")) ==
         "f:3: gpu.translation.level.utlb.groups = 7 must be at least 8: SM 14 of 16 is in no group of 2 SMs");
   CHECK(refusal(level("utlb", "groups = 9\nsms = 2\n")) ==
-        "f:3: gpu.translation.level.utlb.groups = 9 must be at most 8: further groups of 2 SMs have none of "
-        "the "
-        "16");
+        "f:3: gpu.translation.level.utlb.groups = 9 must be at most 8: 2 SMs each, of 16");
   CHECK(
       refusal(level("utlb", "sms = 4\n") + level("gpc_tlb", "sms = 6\n")) ==
       "f:4: gpu.translation.level.gpc_tlb: SMs 5 and 6 are in one group of level 'utlb' but in two groups of "
@@ -111,9 +112,19 @@ TEST_CASE("levels of TLBs: groups that do not fit the SMs of a GPU are refused")
   CHECK(refusal(level("utlb", "sms = 3\n") + level("gpc_tlb", "sms = 6\n")) == "accepted");
 }
 
+TEST_CASE("levels of TLBs: a level has at most 65,536 TLBs, whose numbers have 16 bits") {
+  CHECK(refusal(level("utlb", "sms = 1\nbanks = 256\n"), {}, 256) == "accepted");
+  CHECK(
+      refusal(level("utlb", "sms = 1\nbanks = 256\n"), {}, 304) ==
+      "f:4: gpu.translation.level.utlb.banks = 256 must be at most 215: 304 groups of the level have at most "
+      "65536 TLBs");
+}
+
 TEST_CASE("levels of TLBs replace the L2 TLB of earlier layers, not of the same one") {
   auto const both =
-      "gpu.l2_tlb.entries: [[gpu.translation.level]] (f:2) replaces [gpu.l2_tlb]; remove one of them";
+      "gpu.l2_tlb.entries: [[gpu.translation.level]] (f:2) replaces [gpu.l2_tlb]; set the parameters of a "
+      "level "
+      "instead, such as gpu.translation.level.utlb.entries";
   CHECK(refusal("gpu.l2_tlb.entries = 8\n" + level("utlb")) == std::string("f:1: ") + both);
   CHECK(refusal("include = [\"gpu-a100\"]\n" + level("utlb")) == "accepted");
   CHECK(refusal("\n" + level("utlb"), {"gpu.l2_tlb.entries=8"}) == std::string("--set ") + both);

@@ -153,7 +153,14 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
       {facts::kNicBandwidths, chosen.count(LinkKind::network) != 0 && chosen.states_nic_bandwidth()},
   });
   config.exclude_unused(links.facts());
-  translation.fit_to(sms_of_gpu(chosen, gpu.sms), config);
+  auto const sms = sms_of_gpu(chosen, gpu.sms);
+  translation.fit_to(sms, config);
+  auto const levels = tlb_levels();
+  if (pressure_epoch() != 0 && (levels.size() > 1 || levels[0].banks * levels[0].groups_of(sms) > 1))
+    config.refuse("gpu.dram.scheduler",
+                  "gpu.dram.scheduler = " + dram.scheduler.name() +
+                      ": the scheduler is informed by a single L2 TLB, but [[gpu.translation.level]] (" +
+                      config.where(levels[0].section()) + ") defines several TLBs");
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -112,13 +112,6 @@ class Rules {
 
 void MachineConfig::check_translation(Config& config) const {
   translation.check(config, memory.page_size, ByteSize{memory.page_size.bytes << memory.large_size()});
-  auto const levels = tlb_levels();
-  bool const one = levels.size() == 1 && levels[0].banks == 1 && levels[0].groups <= 1 && levels[0].sms == 0;
-  if (pressure_epoch() != 0 && !one)
-    config.refuse("gpu.dram.scheduler",
-                  "gpu.dram.scheduler = " + dram.scheduler.name() +
-                      ": the scheduler is informed by a single L2 TLB, but [[gpu.translation.level]] (" +
-                      config.where(levels[0].section()) + ") defines several TLBs");
 }
 
 bool MachineConfig::check_large_pages(Config& config) const {

@@ -25,7 +25,7 @@ void Assembly::build_gpus() {
     add_gmmu(gpu);
     begin_group(gpu.node, kPortGroup);
     add_rdma(gpu);
-    gpu.copy_engine = &system_->add<CopyEngine>(name_of(gpu) + ".copy_engine", copies);
+    gpu.copy_engine = &system_->add<CopyEngine>(gpu_name(gpu) + ".copy_engine", copies);
     add_memory(gpu);
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, which is one cycle away, stay together.
@@ -37,7 +37,7 @@ void Assembly::build_gpus() {
   }
 }
 
-std::string const& Assembly::name_of(Gpu const& gpu) const {
+std::string const& Assembly::gpu_name(Gpu const& gpu) const {
   return device_names_.gpus[gpu.device];
 }
 
@@ -63,7 +63,7 @@ CopyEngineSpec Assembly::copy_engine_of(Gpu& gpu) const {
 
 void Assembly::add_dispatcher(Gpu& gpu) {
   gpu.dispatcher = &system_->add<Dispatcher>(
-      name_of(gpu) + ".dispatcher",
+      gpu_name(gpu) + ".dispatcher",
       {.sm = config_.sm,
        .clock = gpu_clock(),
        .gpu = gpu.number,
@@ -109,14 +109,14 @@ void Assembly::add_gmmu(Gpu& gpu) {
     gmmu.coalesces = (InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_ >>
                       config_.memory.large_size()) +
                      1;
-  gpu.gmmu = &system_->add<Gmmu>(name_of(gpu) + ".gmmu", gmmu);
+  gpu.gmmu = &system_->add<Gmmu>(gpu_name(gpu) + ".gmmu", gmmu);
   if (!walk_cache) return;
   auto cache = page_walk_cache();
   cache.device = gpu.device;
   cache.memory = gmmu.memory;
   cache.channels = gpu_layout_.slice_map();
   cache.dram_port = table_port;
-  gpu.page_walk_cache = &system_->add<L2Slice>(name_of(gpu) + ".page_walk_cache", cache);
+  gpu.page_walk_cache = &system_->add<L2Slice>(gpu_name(gpu) + ".page_walk_cache", cache);
 }
 
 void Assembly::add_rdma(Gpu& gpu) {
@@ -133,7 +133,7 @@ void Assembly::add_rdma(Gpu& gpu) {
   port.memory_port = gpu.slice_clients.add(1, port.memory_credits);
   port.memory = gpu_layout_.slice_map();
   port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
-  gpu.rdma = &system_->add<Rdma>(name_of(gpu) + ".rdma", port);
+  gpu.rdma = &system_->add<Rdma>(gpu_name(gpu) + ".rdma", port);
 }
 
 // After all clients of the slices.
@@ -151,7 +151,7 @@ void Assembly::add_memory(Gpu& gpu) {
   slice.walk_levels = PageLevels(page_bits_).count();
   auto dram = config_.dram;
   dram.controller_latency += config_.gpu.memory_contents.facts().latency;
-  gpu.memory = build_memory(gpu.node, name_of(gpu),
+  gpu.memory = build_memory(gpu.node, gpu_name(gpu),
                             {"l2_slice",
                              slice,
                              config_.memory_cache,
@@ -189,7 +189,7 @@ void Assembly::add_sm(Gpu& gpu, std::uint32_t index) {
   sm.applications = &applications_;
   sm.may_stall = config_.memory.stalls_gpus();
   sm.reports_stalled_warps = config_.pressure_epoch() != 0;
-  gpu.sms.push_back(&system_->add<Sm>(name_of(gpu) + ".sm" + std::to_string(index), sm));
+  gpu.sms.push_back(&system_->add<Sm>(gpu_name(gpu) + ".sm" + std::to_string(index), sm));
 }
 
 // Below the arguments of kernels, at the end of the memory for page tables.
@@ -217,7 +217,7 @@ void Assembly::add_scalar_cache(Gpu& gpu, std::uint32_t index) {
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), gpu_layout_.interleave, gpu_layout_.hash);
   gpu.scalar_caches.push_back(
-      &system_->add<ScalarCache>(name_of(gpu) + ".scalar_cache" + std::to_string(index), spec));
+      &system_->add<ScalarCache>(gpu_name(gpu) + ".scalar_cache" + std::to_string(index), spec));
 }
 
 }  // namespace farfault::topologies

@@ -33,8 +33,8 @@ double lines_of(ByteSize size, std::uint32_t line_bytes) {
 double shared_tlbs(MachineConfig const& c, std::uint32_t sms) {
   double bytes = 0;
   for (auto const& level : c.tlb_levels())
-    bytes += kPerTranslation * level.entries * level.banks * level.groups_of(sms);
-  return bytes;
+    bytes += (kPerTranslation * level.entries + kPerSlice) * level.banks * level.groups_of(sms);
+  return bytes - kPerSlice;  // one TLB is part of the device
 }
 
 std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {

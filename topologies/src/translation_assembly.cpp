@@ -87,7 +87,7 @@ void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
         tlb.sms = sms_by_application();
         tlb.pressure_epoch = config_.pressure_epoch();
         tlb.channels = channels;
-        tlbs.push_back(&system_->add<L2Tlb>(name_of(gpu) + "." + level.name(group, bank), tlb));
+        tlbs.push_back(&system_->add<L2Tlb>(gpu_name(gpu) + "." + level.name(group, bank), tlb));
       }
     }
     requests = level.params().mshrs;

@@ -31,19 +31,21 @@ std::string why_no_name(std::string const& name) {
 
 void TlbLevelParams::describe(ParamTable& t) {
   t.text("name", name, "Name of the level; it ends with 'tlb'", "required");
-  t.count(
-      "sms", sms, {0, 1024},
-      "Adjacent SMs per group, which have TLBs of their own at this level. 0: the SMs of a GPU, divided by "
-      "groups",
-      "assumed: 0, all SMs share the level; NVIDIA: 2 per TPC");
-  t.count("groups", groups, {0, 1024}, "Groups per GPU. 0: as many as sms requires; one without sms",
-          "assumed: 0");
-  t.count("banks", banks, {1, 256}, "TLBs of each group; a page has one of them", "assumed: 1");
+  t.count("sms", sms, {0, 1024},
+          "Adjacent SMs per group; each group has TLBs of its own. 0: the SMs of a GPU divided by groups",
+          "assumed: 0, all SMs share the level; NVIDIA: 2 per TPC");
+  t.count("groups", groups, {0, 1024},
+          "Groups per GPU. 0: SMs divided by sms, rounded up; one group if sms is 0", "assumed: 0");
+  t.count("banks", banks, {1, 256}, "TLB banks of each group; a page has one of them", "assumed: 1");
   {
     auto const with_banks = t.only_when(sibling("banks").is_above(1));
     t.bytes("interleave", interleave, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 40}},
             "Size of the blocks of memory that are distributed over the banks", "assumed: 2 MiB");
-    hash.describe(t, "hash", "Distribution of the blocks over the banks", "assumed: in turns");
+    hash.describe(t, "hash",
+                  "Distribution of the blocks over the banks. With turns, a TLB uses all of its sets only if "
+                  "interleave is "
+                  "at least its sets x the page size",
+                  "assumed: exclusive or");
   }
   t.count("request_latency", request_latency, {1, 10000},
           "Latency from the SMs, or the level below, to this level, in cycles, each way", "assumed");
@@ -84,8 +86,10 @@ void TranslationLevels::read_names(Config& config) {
   listed_.clear();
   if (count == 0) {
     if (auto const keys = config.keys(section); !keys.empty()) {
-      config.refuse(keys[0], keys[0] + ": belongs to no table [[" + section +
-                                 "]]; write the heading of the table in double brackets");
+      config.refuse(keys[0], keys[0] == section
+                                 ? section + ": must be tables [[" + section + "]], one for each level"
+                                 : keys[0] + ": belongs to no table [[" + section +
+                                       "]]; write the heading of the table in double brackets");
       config.forget(section);
     }
     return;
@@ -143,7 +147,8 @@ void TranslationLevels::read_names(Config& config) {
   }
   if (auto const keys = config.keys("gpu.l2_tlb"); !keys.empty()) {
     config.refuse(keys[0], keys[0] + ": [[" + section + "]] (" + first_place +
-                               ") replaces [gpu.l2_tlb]; remove one of them");
+                               ") replaces [gpu.l2_tlb]; set the parameters of a level instead, such as " +
+                               (listed_.empty() ? table_of("NAME") : listed_.back().section()) + ".entries");
     config.forget("gpu.l2_tlb");
   }
 }
@@ -202,6 +207,12 @@ void TranslationLevels::fit_to(std::uint32_t gpu_sms, Config& config) const {
   for (auto const* level : levels) {
     auto const section = level->section();
     auto const groups = level->groups_of(gpu_sms);
+    if (std::uint64_t{groups} * level->banks > kMaxTlbs) {
+      config.refuse_value(section + ".banks", "must be at most " + std::to_string(kMaxTlbs / groups) + ": " +
+                                                  number_of(groups, "group") + " of the level have at most " +
+                                                  std::to_string(kMaxTlbs) + " TLBs");
+      return;
+    }
     if (groups > gpu_sms) {
       config.refuse_value(section + ".groups",
                           "must be at most the SMs of a GPU, " + std::to_string(gpu_sms));
@@ -215,10 +226,9 @@ void TranslationLevels::fit_to(std::uint32_t gpu_sms, Config& config) const {
       return;
     }
     if (level->sms != 0 && (groups - 1) * std::uint64_t{level->sms} >= gpu_sms) {
-      config.refuse_value(section + ".groups", "must be at most " +
-                                                   std::to_string((gpu_sms + level->sms - 1) / level->sms) +
-                                                   ": further groups of " + number_of(level->sms, "SM") +
-                                                   " have none of the " + std::to_string(gpu_sms));
+      config.refuse_value(section + ".groups",
+                          "must be at most " + std::to_string((gpu_sms + level->sms - 1) / level->sms) +
+                              ": " + number_of(level->sms, "SM") + " each, of " + std::to_string(gpu_sms));
       return;
     }
   }

@@ -384,7 +384,7 @@ class Assembly {
   void wire_tlbs(Gpu& gpu);
   L2SliceSpec page_walk_cache() const;  // without the values of its GPU
   void build_gpus();
-  std::string const& name_of(Gpu const& gpu) const;
+  std::string const& gpu_name(Gpu const& gpu) const;
   CopyEngineSpec copy_engine_of(Gpu& gpu) const;
   void add_dispatcher(Gpu& gpu);
   void add_gmmu(Gpu& gpu);

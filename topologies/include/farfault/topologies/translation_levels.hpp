@@ -5,8 +5,7 @@
 // - A level divides the SMs of a GPU into groups of adjacent SMs. Each group has one TLB, or one per bank; a
 //   page has one bank in each group (tlb_banks.hpp). A scalar cache belongs to the group of its first SM.
 // - SMs and scalar caches send their misses to the first level, and a level to the next one of the file, or
-// to
-//   `next`; the last sends them to the GMMU. All SMs of a group have the same group in the next level.
+//   to `next`; the last sends them to the GMMU. All SMs of a group have the same group in the next level.
 // - The name of a level is the kind of its components and of their results, and names the table for
 // overrides:
 //   gpu.translation.level.NAME.KEY.
@@ -32,7 +31,7 @@ struct TlbLevelParams : L2TlbParams {
   std::uint32_t groups = 0;
   std::uint32_t banks = 1;
   ByteSize interleave{std::uint64_t{2} << 20};
-  PolicyChoice<AddressHash> hash{"turns"};
+  PolicyChoice<AddressHash> hash{"xor"};
   std::uint32_t request_latency = 4;
   std::string next;
   void describe(ParamTable& t);
@@ -48,7 +47,8 @@ class TranslationLevels {
  public:
   static constexpr std::string_view kSection = "gpu.translation.level";
   static constexpr std::string_view kGmmu = "gmmu";
-  static constexpr std::uint32_t kMax = 8;  // levels
+  static constexpr std::uint32_t kMax = 8;              // levels
+  static constexpr std::uint32_t kMaxTlbs = 1U << 16U;  // of a level in a GPU: their numbers have 16 bits
 
   // Names the tables of the configuration, for binding; reports invalid names and a [gpu.l2_tlb] next to
   // them.

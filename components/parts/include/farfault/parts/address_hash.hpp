@@ -39,7 +39,8 @@ class BankHash {
   BankHash(AddressHash::Mask mask, std::uint32_t banks, std::uint64_t block)
       : banks_(banks),
         bits_(static_cast<unsigned>(std::bit_width(banks - 1))),
-        block_bits_(static_cast<unsigned>(std::countr_zero(block))) {
+        block_bits_(static_cast<unsigned>(std::countr_zero(block))),
+        power_(std::has_single_bit(banks)) {
     for (unsigned bit = 0; bit < bits_; ++bit) masks_[bit] = mask(bit, bits_);
   }
 
@@ -49,16 +50,19 @@ class BankHash {
   std::uint64_t offset(std::uint64_t in_turns) const { return moved(in_turns, true); }
 
  private:
-  std::uint64_t moved(std::uint64_t offset, bool back) const {
-    auto const block = offset >> block_bits_;
-    auto const row = block / banks_;
-    auto const place = block - row * banks_;
+  std::uint64_t hash_of(std::uint64_t row) const {
     std::uint64_t hash = 0;
     for (unsigned bit = 0; bit < bits_; ++bit)
-      hash |= static_cast<std::uint64_t>(std::popcount(row & masks_[bit]) & 1) << bit;
-    auto const bank = std::has_single_bit(banks_) ? place ^ hash
-                      : back                      ? (place + 2 * std::uint64_t{banks_} - hash) % banks_
-                                                  : (place + hash) % banks_;
+      hash |= static_cast<std::uint64_t>(__builtin_parityll(row & masks_[bit])) << bit;
+    return hash;
+  }
+  std::uint64_t moved(std::uint64_t offset, bool back) const {
+    auto const block = offset >> block_bits_;
+    if (power_) return offset ^ hash_of(block >> bits_) << block_bits_;
+    auto const row = block / banks_;
+    auto const place = block - row * banks_;
+    auto const hash = hash_of(row);
+    auto const bank = (place + (back ? 2 * std::uint64_t{banks_} - hash : hash)) % banks_;
     auto const low = offset & ((std::uint64_t{1} << block_bits_) - 1);
     return (row * banks_ + bank) << block_bits_ | low;
   }
@@ -67,6 +71,7 @@ class BankHash {
   std::uint32_t banks_;
   unsigned bits_;
   unsigned block_bits_;
+  bool power_;  // banks_ is a power of two
 };
 
 }  // namespace farfault

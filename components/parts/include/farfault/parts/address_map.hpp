@@ -21,7 +21,8 @@ class AddressMap {
         interleave_(interleave),
         slice_bits_(static_cast<std::uint32_t>(std::countr_zero(slices))),
         block_bits_(static_cast<std::uint32_t>(std::countr_zero(interleave))),
-        powers_(hash == nullptr && std::has_single_bit(slices) && std::has_single_bit(interleave)) {}
+        shifts_(std::has_single_bit(slices) && std::has_single_bit(interleave)),
+        powers_(hash == nullptr && shifts_) {}
 
   std::uint32_t slice(std::uint64_t offset) const {
     if (!powers_) [[unlikely]]
@@ -49,7 +50,9 @@ class AddressMap {
   }
   // The same for other numbers and with a hash, out of line: the callers stay small.
   [[gnu::noinline]] std::uint32_t divided_slice(std::uint64_t offset) const {
-    return static_cast<std::uint32_t>(in_turns(offset) / interleave_ % slices_);
+    auto const at = in_turns(offset);
+    if (shifts_) return static_cast<std::uint32_t>(at >> block_bits_) & (slices_ - 1);
+    return static_cast<std::uint32_t>(at / interleave_ % slices_);
   }
   [[gnu::noinline]] std::uint64_t divided_local(std::uint64_t offset) const {
     auto const at = in_turns(offset);
@@ -66,7 +69,8 @@ class AddressMap {
   std::uint64_t interleave_ = 1;
   std::uint32_t slice_bits_ = 0;
   std::uint32_t block_bits_ = 0;
-  bool powers_ = true;
+  bool shifts_ = true;  // both numbers are powers of two
+  bool powers_ = true;  // and there is no hash
 };
 
 }  // namespace farfault
