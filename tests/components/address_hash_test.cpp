@@ -111,6 +111,15 @@ TEST_CASE("address hash: rows that turns put into one bank are distributed, for 
     }
 }
 
+TEST_CASE("address hash: the bank of a block is that of its bytes") {
+  for (auto const* name : {"xor", "ipoly"})
+    for (std::uint32_t const banks : {1U, 2U, 16U, 40U, 512U}) {
+      BankHash const hash(mask_of(name), banks, 256);
+      for (std::uint64_t block = 0; block < (1 << 20); block += 977)
+        REQUIRE(hash.bank(block) == bank_of(hash, block, banks));
+    }
+}
+
 TEST_CASE("address hash: with a number of banks that is not a power of two, a row is rotated") {
   BankHash const hash(mask_of("ipoly"), 80, 256);
   for (std::uint64_t row = 0; row < 500; ++row) {

@@ -155,6 +155,64 @@ TEST_CASE(
   for (auto const* sink : all.below) CHECK(sink->nanoseconds() == Times{121, 231});
 }
 
+TEST_CASE(
+    "two replays of all pages, one bank ahead of the other: the last message passes on the last replay") {
+  // The messages of the two banks above, a1 a2 b1 b2: the second and the fourth are passed on.
+  auto const all = [](std::int64_t at) {
+    return Record<TranslateResponse>{Time{at * 1ns},
+                                     {.page = kEveryPage, .frame = kNoFrame, .found_by = FoundBy::replay}};
+  };
+  BankBench b(1, {}, {}, {all(100), all(110), all(200), all(210)});
+  for (auto const* sink : b.below) CHECK(sink->nanoseconds() == Times{111, 211});
+}
+
+TEST_CASE("a fault is reported for the client, whatever its number among the requesters") {
+  Bench b;
+  auto spec = BankBench::spec(0);
+  spec.reports_faults = true;
+  spec.requesters = {4, {}};
+  auto& tlb = b.system.add<L2Tlb>("first", spec);
+  b.feed(tlb.request, {{Time{10ns}, {.page = 8, .from = 2, .access = Access::write, .client = 40}}});
+  b.feed(tlb.filled, {{Time{50ns}, {.page = 8, .frame = kNoFrame, .found_by = FoundBy::nothing}}});
+  b.idle(tlb.invalidate, tlb.invalidated);
+  b.sinks(tlb.miss, 2);
+  b.sinks(tlb.forwarded, 4);
+  b.sinks(tlb.acknowledge, 2);
+  auto const responses = b.sinks(tlb.response, 4);
+  auto const& faults = b.sink(tlb.faulted);
+  b.run();
+  CHECK(responses[2]->nanoseconds() == Times{51});
+  REQUIRE(faults.count() == 1);
+  CHECK(faults.records()[0].message.client == 40);
+  CHECK(faults.records()[0].message.access == Access::write);
+}
+
+TEST_CASE("tokens of a level are given to SMs, not to the TLBs that ask for them") {
+  // Without tokens in the second epoch, warps of the application's SMs fill the bypass cache only.
+  auto spec = BankBench::spec(0);
+  spec.params.fill = test::chosen<TlbFill>("tokens", {{"initial", "0"}, {"step", "0"}, {"epoch", "100"}});
+  spec.applications = {"a"};
+  spec.sms = {{40, 41}};
+  Bench b;
+  auto& tlb = b.system.add<L2Tlb>("second", spec);
+  b.feed(tlb.request, {{Time{10ns}, {.page = 0, .from = 2, .client = 41}},
+                       {Time{110ns}, {.page = 4, .from = 2, .client = 41}},
+                       {Time{120ns}, {.page = 8, .from = 3, .client = 40}}});
+  b.feed(tlb.filled, {{Time{50ns}, {.page = 0, .frame = 1 << 12}},
+                      {Time{150ns}, {.page = 4, .frame = 2 << 12}},
+                      {Time{160ns}, {.page = 8, .frame = 3 << 12}}});
+  b.idle(tlb.invalidate, tlb.invalidated);
+  b.sinks(tlb.miss, 2);
+  b.sinks(tlb.forwarded, 4);
+  b.sinks(tlb.acknowledge, 2);
+  b.sinks(tlb.response, 4);
+  b.run();
+  CHECK(test::stat_of(tlb, "gpu.l2_tlb.fill", "bypass_fills") == 2);
+  std::vector<std::uint64_t> pages;
+  tlb.state().tlb->each_entry([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
+  CHECK(pages == std::vector<std::uint64_t>{0});
+}
+
 TEST_CASE("a client takes up a replay of all pages when each of its banks has sent it") {
   struct Op {};
   struct Owner {

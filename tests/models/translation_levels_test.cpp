@@ -131,6 +131,30 @@ TEST_CASE("during migrations no TLB of any level holds an invalid translation") 
     }
 }
 
+TEST_CASE("large pages that move have one bank, which their blocks do not split") {
+  for (std::string const sizes :
+       {"memory.page_sizes = \"large_only\"\n", "memory.large_pages = \"input\"\n"}) {
+    CAPTURE(sizes);
+    ModelRun run(
+        "machine.topology = \"generic\"\nmachine.generic.gpus = 2\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\n"
+        "gpu.l1_tlb.ways = 4\nmemory.page_size = \"64KiB\"\ngpu.dram.capacity = \"32MiB\"\n"
+        "driver.migrations = 80\nworkload.name = \"transpose\"\nworkload.transpose.width = 1024\n"
+        "workload.transpose.height = 1024\nmemory.remote_touch = \"migrate\"\n"
+        "memory.placement = \"interleave\"\n" +
+        sizes + level("utlb", "sms = 2\n") + level("l2_tlb", "banks = 4\nhash = \"xor\"\n"));
+    Machine const machine(run.system());
+    Violations found;
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{19'009'003}) {
+      REQUIRE(t < Time{500ms});
+      look(machine, 16, run.config().gpu.line_bytes, found);
+    }
+    CHECK(found.wrong_frames == 0);
+    CHECK(found.void_entries == 0);
+    check_tables(machine);
+    CHECK(machine.driver->state().stats[0].migrations > 2);
+  }
+}
+
 TEST_CASE("an invalidation of all translations reaches every bank of every level") {
   auto const all = "fill = \"tokens\"\ntokens.invalidation = \"all\"\ntokens.initial = 0.5\n";
   for (auto const& levels :

@@ -47,7 +47,7 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
-  s.queue.push_back({.request = m, .row = row, .bank = banks_.slice(row), .since = cx.now()});
+  s.queue.push_back({.request = m, .row = row, .bank = bank_of(row), .since = cx.now()});
   s.queued_lines += lines;
   if (m.access == Access::write) s.queued_writes += lines;
   if (s.choose_at == Time::max()) schedule(cx);

@@ -205,8 +205,11 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
   }
   std::optional<BankHash> bank_hash() const;
 
+  std::uint32_t bank_of(std::uint64_t row) const {
+    return hash_ ? hash_->bank(row) : static_cast<std::uint32_t>(row) & (spec().params.banks - 1);
+  }
+
   std::optional<BankHash> const hash_ = bank_hash();
-  AddressMap const banks_{spec().params.banks, 1, hash_ ? &*hash_ : nullptr};  // of rows
 };
 extern template class Component<DramChannelSpec, DramChannelState>;  // compiled in dram_channel.cpp
 

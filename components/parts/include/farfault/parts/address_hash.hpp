@@ -35,25 +35,34 @@ extern template class PolicyChoice<AddressHash>;
 // A hash of the blocks of one memory over its banks.
 class BankHash {
  public:
-  // `block`: bytes, a power of two.
+  // `block`: bytes, a power of two. At most 65,536 banks.
   BankHash(AddressHash::Mask mask, std::uint32_t banks, std::uint64_t block)
       : banks_(banks),
         bits_(static_cast<unsigned>(std::bit_width(banks - 1))),
         block_bits_(static_cast<unsigned>(std::countr_zero(block))),
         power_(std::has_single_bit(banks)) {
-    for (unsigned bit = 0; bit < bits_; ++bit) masks_[bit] = mask(bit, bits_);
+    for (unsigned bit = 0; bit < bits_; ++bit)
+      for (unsigned digit = 0; digit < of_digit_.size(); ++digit)
+        for (std::uint64_t value = 0; value < 16; ++value)
+          if (std::popcount(value << 4 * digit & mask(bit, bits_)) % 2 != 0)
+            of_digit_[digit][value] = static_cast<std::uint16_t>(of_digit_[digit][value] | 1U << bit);
   }
 
+  // The bank of a block, by the block's number.
+  std::uint32_t bank(std::uint64_t block) const {
+    return static_cast<std::uint32_t>(power_ ? (block ^ hash_of(block >> bits_)) & (banks_ - 1)
+                                             : (block + hash_of(block / banks_)) % banks_);
+  }
   // The offset of a byte if blocks took turns over the banks.
   std::uint64_t in_turns(std::uint64_t offset) const { return moved(offset, false); }
   // The inverse.
   std::uint64_t offset(std::uint64_t in_turns) const { return moved(in_turns, true); }
 
  private:
+  // The parities of a row's number. They are linear over bits, so those of its digits add up.
   std::uint64_t hash_of(std::uint64_t row) const {
     std::uint64_t hash = 0;
-    for (unsigned bit = 0; bit < bits_; ++bit)
-      hash |= static_cast<std::uint64_t>(__builtin_parityll(row & masks_[bit])) << bit;
+    for (auto const* digit = of_digit_.data(); row != 0; row >>= 4, ++digit) hash ^= (*digit)[row & 15];
     return hash;
   }
   std::uint64_t moved(std::uint64_t offset, bool back) const {
@@ -67,7 +76,7 @@ class BankHash {
     return (row * banks_ + bank) << block_bits_ | low;
   }
 
-  std::array<std::uint64_t, 32> masks_{};
+  std::array<std::array<std::uint16_t, 16>, 16> of_digit_{};  // by hexadecimal digit of a row's number
   std::uint32_t banks_;
   unsigned bits_;
   unsigned block_bits_;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TLB that several SMs share: the L2 TLB of a GPU, or a bank of a level of TLBs (tlb_banks.hpp). Its
-// requesters are SMs and scalar caches, or banks of the level below. One look-up per cycle and port.
+// A TLB that several SMs share: the L2 TLB of a GPU, or a bank of a level (tlb_banks.hpp). Its requesters are
+// SMs and scalar caches, or banks of the level below. One look-up per cycle and port.
 //
 // - Misses are merged by base page, because the page size is unknown until the walk, and sent on. A miss
 //   without a free MSHR stalls in order; hits, and misses of an outstanding page, pass it.
-// - The fill policy selects whether the result of a walk enters the TLB (tlb_fill.hpp).
+// - The fill policy selects whether a translation enters the TLB (tlb_fill.hpp).
 // - A miss on a faulted page fills nothing: its MSHR is freed and all waiters get a fault response. With
 //   fault batches, the first level also reports each of them to the GMMU.
 // - A replay is forwarded to the page's bank of each group of requesters, behind all earlier responses; that
-//   of a settled page fills the TLB; that of all pages waits for every bank of the next level.
+//   of a settled page fills the TLB; that of all pages waits until as many have arrived as the next level has
+//   banks.
 // - An invalidation takes one look-up cycle, is forwarded like a replay, and is acknowledged when all that
 //   received it have acknowledged it. One of all pages reaches every bank; the page's bank forwards it to all
 //   requesters, and the other banks acknowledge at once.

@@ -8,7 +8,8 @@
 // - An invalidation is acknowledged when all accesses translated before are done (access_drain.hpp).
 // - `Access` is plain data. It may be a write if it has a member `access`; otherwise it is a read. A write to
 //   a page that is read-only waits for a replay.
-// - The replay of all pages takes effect when every bank of the next level has sent it.
+// - A replay of all pages takes effect with as many messages as the next level has banks. The last one that
+//   arrives always does, behind all earlier responses of every bank.
 // - Limits: place() reports what an access lacks: room for faulted accesses, or an MSHR.
 #pragma once
 
@@ -183,11 +184,13 @@ class TranslationClient {
     auto const entry = mshrs_.find(m.page);
     FF_CHECK(entry.has_value(), "translation of page " + std::to_string(m.page) + " without a request");
     bool refused = false;  // a write that was merged with a read
-    mshrs_.release(*entry, [&](Access const& waiting) __attribute__((always_inline)) {
-      if (mapped && allows(found, waiting)) return owner.translated(waiting);
-      refused = refused || mapped;
-      owner.faulted(waiting);
-    });
+    // Inlined: a call per access costs 0.3% of all instructions.
+    mshrs_.release(
+        *entry, [&](Access const& waiting) __attribute__((always_inline)) {
+          if (mapped && allows(found, waiting)) return owner.translated(waiting);
+          refused = refused || mapped;
+          owner.faulted(waiting);
+        });
     if (refused) faulted_.replay(m.page, again);
   }
 

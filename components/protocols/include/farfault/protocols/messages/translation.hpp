@@ -19,7 +19,7 @@ struct TranslateRequest {
   std::uint8_t warp = 0;         // likewise: the warp's slot, in an SM's request
   std::uint8_t stalled = 0;      // stalled warps, in an SM's request: see WalkPressure
   std::uint16_t gpu = 0;         // to the IOMMU: the requesting GPU
-  std::uint16_t client = 0;      // likewise: the SM or scalar cache
+  std::uint16_t client = 0;      // within a GPU: the SM or scalar cache, of the first one if merged
   std::uint8_t unused[4] = {};
 };
 template <>
