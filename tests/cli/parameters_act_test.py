@@ -50,7 +50,7 @@ INERT = {
     r"(gpu\.l1_tlb\.|gpu\.scalar_cache\.tlb_|iommu\.tlb_)compressed\.latency": "must be 0: only the L2 TLB has an additional latency",
 }
 MOST_VALUES = 8  # tried for a parameter
-# Parameters of a level of TLBs: those that the L2 TLB has, too, are tried in its runs, at a level in its place.
+# Parameters of a level of TLBs that the L2 TLB also has are tried in its runs, at a level that replaces it.
 LEVEL = "gpu.translation.level."
 OF_LEVELS = ("sms", "groups", "banks", "interleave", "hash", "request_latency")
 

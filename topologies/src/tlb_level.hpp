@@ -13,7 +13,7 @@ namespace farfault::topologies {
 
 class Assembly::TlbLevel {
  public:
-  // Of SMs and scalar caches, or of the level below.
+  // A client, or a group of the level below.
   struct Member {
     std::uint32_t group = 0;   // that it sends requests to
     std::uint32_t number = 0;  // among the members of the group
@@ -35,7 +35,7 @@ class Assembly::TlbLevel {
   std::vector<std::uint32_t> const& first_sms() const { return first_sm_; }
   // The members of a group, by number.
   std::vector<std::uint32_t> const& members(std::uint32_t group) const { return members_[group]; }
-  // What a TLB of the group responds to.
+  // The requesters of a TLB of the group.
   TlbGroups requesters(std::uint32_t group) const {
     return {static_cast<std::uint32_t>(members_[group].size()), banks_below_};
   }

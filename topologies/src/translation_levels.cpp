@@ -17,7 +17,7 @@ std::string number_of(std::uint64_t count, std::string const& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// A valid name tells that its component is a TLB, and differs from all other kinds.
+// A valid name ends with "tlb", and so differs from all other kinds of components.
 std::string why_no_name(std::string const& name) {
   auto const is_word = !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';

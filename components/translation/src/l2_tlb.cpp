@@ -173,7 +173,8 @@ void L2Tlb::report_pressure(Cx& cx) const {
   });
 }
 
-// Sent to every group of requesters, as in hardware: those that got a fault response are not recorded here.
+// Sent to every group of requesters, as in hardware: the TLB does not record which requesters got a fault
+// response.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   bool const of_all = m.page == kEveryPage;

@@ -3,8 +3,7 @@
 //
 // Guarantees: reads only; any content results in a description or a UserError. The first line of the readable
 // form is "<file>: <kind> ..."; the JSON form is one object on one line, whose "kind" is "topology",
-// "configuration", "graph", "trace", "result" or "checkpoint". Of a configuration, it describes the inside of
-// a GPU.
+// "configuration" (the inside of its GPUs is described), "graph", "trace", "result" or "checkpoint".
 #pragma once
 
 #include <iosfwd>

@@ -21,7 +21,7 @@ class ParameterSections {
     std::string text;  // one line
     ParamTable table;
     std::shared_ptr<void> spec = nullptr;  // the object that the table refers to
-    // Of an array of tables, each with a name: the maximum number of tables; else 0.
+    // Maximum number of tables, if the section is an array of named tables; else 0.
     std::size_t most_tables = 0;
   };
 

@@ -376,7 +376,7 @@ class Assembly {
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;
   void plan_translation(std::uint32_t scalar_caches);
-  // Of an SM, or of the scalar cache behind the SMs.
+  // The first level as an SM reaches it, or a scalar cache (numbered after the SMs).
   TlbRoute route_of_client(std::uint32_t client) const;
   // The TLBs that send requests to the GMMU.
   TlbGroups last_tlbs() const;

@@ -5,7 +5,7 @@
 // - gpu_text: one line for each kind of component, with number, place and size.
 // - gpu_json: one object, {"sms":108,"levels":[{"name":"utlb","groups":54,"banks":1,...}],...}.
 // - gpu_dot: the graph of the translation in Graphviz's language, from SMs to the GMMU; edges have the
-// latency.
+//   latency.
 #pragma once
 
 #include <cstdint>

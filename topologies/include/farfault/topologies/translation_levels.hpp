@@ -58,7 +58,7 @@ class TranslationLevels {
   std::vector<TlbLevelParams> const& listed() const { return listed_; }
   // From the SMs to the GMMU. Requires check().
   std::vector<TlbLevelParams const*> chain() const;
-  // Reports levels that are no chain, and banks that would share a large page.
+  // Reports levels that do not form a chain, and banks that would share a large page.
   void check(Config& config, ByteSize page, ByteSize largest_page) const;
   // Reports groups that do not fit the SMs of a GPU; requires that check() has found no mistake.
   void fit_to(std::uint32_t gpu_sms, Config& config) const;

@@ -59,7 +59,7 @@ class BankHash {
   std::uint64_t offset(std::uint64_t in_turns) const { return moved(in_turns, true); }
 
  private:
-  // The parities of a row's number. They are linear over bits, so those of its digits add up.
+  // The parities of a row's number: the exclusive or of the parities of its digits.
   std::uint64_t hash_of(std::uint64_t row) const {
     std::uint64_t hash = 0;
     for (auto const* digit = of_digit_.data(); row != 0; row >>= 4, ++digit) hash ^= (*digit)[row & 15];

@@ -70,7 +70,7 @@ class AddressMap {
   std::uint32_t slice_bits_ = 0;
   std::uint32_t block_bits_ = 0;
   bool shifts_ = true;  // both numbers are powers of two
-  bool powers_ = true;  // and there is no hash
+  bool powers_ = true;  // without a hash
 };
 
 }  // namespace farfault

@@ -227,7 +227,7 @@ struct GmmuState {
   std::uint64_t walk_ps = 0;                // of all walks
   DepthHistogram queue_depth;               // at arrival of a request
   std::vector<std::uint32_t> flushing;      // by move: slices that may still hold lines of the page
-  std::vector<std::uint32_t> invalidating;  // by move: acknowledgements of TLBs that are missing
+  std::vector<std::uint32_t> invalidating;  // by move: outstanding acknowledgements of TLBs
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by entry of `faults`
   LatencyHistogram fault_latency;

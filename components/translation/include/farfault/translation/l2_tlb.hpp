@@ -117,7 +117,7 @@ struct L2TlbStats {
   }
 };
 
-// An invalidation: acknowledgements that are missing, and the bank of the next level that sent it.
+// An invalidation: its outstanding acknowledgements, and the bank of the next level that sent it.
 struct L2TlbInvalidation {
   std::uint32_t missing = 0;
   std::uint32_t sender = 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which TLB of a level translates a page: a level has groups, and each group has the same banks.
 //
-// - A page has one bank in each group: blocks of pages take turns over the banks, or follow a hash. A block
-// is
-//   at least as large as the largest page, so all base pages of a page have the same bank.
-// - A TLB that stands alone is one group of one bank; clients of a level, such as SMs, are groups of one
-// bank.
+// - A page has one bank in each group: blocks of pages are distributed over the banks in turns or by a hash.
+// A
+//   block is at least as large as the largest page, so all base pages of a page have the same bank.
+// - A TLB without banks, or a client such as an SM, is a group of one bank.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ class TlbBanks {
   std::uint32_t banks_ = 1;
 };
 
-// The TLBs, or clients, that a TLB or GMMU responds to.
+// The requesters of a TLB or GMMU: TLBs or clients.
 struct TlbGroups {
   std::uint32_t groups = 1;
   TlbBanks banks{};
@@ -51,7 +50,7 @@ struct TlbGroups {
 struct TlbRoute {
   TlbBanks banks{};         // of its group there
   std::uint32_t group = 0;  // the number of that group
-  std::uint16_t from = 0;   // its own number among those that the group responds to
+  std::uint16_t from = 0;   // its own number among the requesters of the group
 };
 
 }  // namespace farfault

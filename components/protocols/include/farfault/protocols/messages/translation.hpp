@@ -13,7 +13,7 @@ namespace farfault {
 
 struct TranslateRequest {
   std::uint64_t page = 0;        // virtual page number
-  std::uint32_t from = 0;        // number of the sender among those that the receiver responds to
+  std::uint32_t from = 0;        // number of the sender among the requesters of the receiver
   std::uint8_t application = 0;  // requester; merged requests carry the first one's
   Access access = Access::read;  // likewise
   std::uint8_t warp = 0;         // likewise: the warp's slot, in an SM's request
