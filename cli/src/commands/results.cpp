@@ -42,7 +42,8 @@ InputLimits limits_of(std::vector<std::string> const& sets) {
 void add_inspect(CommandSet& set) {
   auto const o = std::make_shared<ResultArguments>();
   auto* const c = set.add(
-      "inspect", "Identify a file and summarize its content: machine, configuration, graph, trace, result, checkpoint",
+      "inspect",
+      "Identify a file and summarize its content: machine, configuration, graph, trace, result, checkpoint",
       "farfault inspect machine.xml --json", [&set, o] {
         inspect(o->file,
                 o->dot    ? InspectForm::dot
@@ -51,9 +52,12 @@ void add_inspect(CommandSet& set) {
                 set.out(), limits_of(o->sets), set.extensions());
         return kDone;
       });
-  c->add_option("file", o->file, "File, or name of a built-in machine or preset")->required()->type_name("FILE");
+  c->add_option("file", o->file, "File, or name of a built-in machine or preset")
+      ->required()
+      ->type_name("FILE");
   auto* const json = c->add_flag("--json", o->json, "Print one JSON object");
-  c->add_flag("--dot", o->dot, "Print a machine, or the GPU of a configuration, as a Graphviz graph")->excludes(json);
+  c->add_flag("--dot", o->dot, "Print a machine, or the GPU of a configuration, as a Graphviz graph")
+      ->excludes(json);
   c->add_option("--set", o->sets, "Override a limit (farfault params limits); repeatable")
       ->type_name("limits.NAME=VALUE")
       ->allow_extra_args(false);
