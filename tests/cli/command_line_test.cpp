@@ -124,8 +124,9 @@ TEST_CASE("an invalid command line gives one sentence and exit code 2") {
               "compare, explain, report, diff, validate, watch, docs, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "unknown command 'inspcet'; did you mean 'inspect'?");
   check_wrong({"run"}, "missing argument CONFIG (TOML file, or name of a preset); see farfault run --help");
-  check_wrong({"inspect", "--json"},
-              "missing argument FILE (file, or name of a built-in machine or preset); see farfault inspect --help");
+  check_wrong(
+      {"inspect", "--json"},
+      "missing argument FILE (file, or name of a built-in machine or preset); see farfault inspect --help");
   check_wrong({"diff", "a.h5"}, "missing argument B.h5 (another result); see farfault diff --help");
   check_wrong({"validate"}, "missing argument F.h5 (a result); see farfault validate --help");
   check_wrong({"completion"}, "missing argument bash|zsh|fish (shell); see farfault completion --help");

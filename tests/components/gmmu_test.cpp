@@ -165,8 +165,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       Bench b;
       auto& gmmu = b.system.add<Gmmu>("gmmu", spec);
       auto& client = b.system.add<Client<TranslateRequest, TranslateResponse>>(
-          "client", {kTotal, 64,
-                     [&](std::uint64_t n) { return TranslateRequest{page_of(n)}; },
+          "client", {kTotal, 64, [&](std::uint64_t n) { return TranslateRequest{page_of(n)}; },
                      [&](TranslateResponse const& m) { return m.frame == frame_of(m.page); }});
       b.join(client.request, gmmu.request);
       b.join_family(gmmu.response, {client.response});

@@ -46,8 +46,7 @@ struct ScalarBench : Bench {
     join(cache.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this, size](TranslateRequest const& m) {
-      if (m.page == kNotMapped && faults-- > 0)
-        return TranslateResponse{m.page, kNoFrame, FoundBy::nothing};
+      if (m.page == kNotMapped && faults-- > 0) return TranslateResponse{m.page, kNoFrame, FoundBy::nothing};
       if (size != 0)
         return TranslateResponse{
             .page = m.page, .frame = kLargeFrame, .found_by = FoundBy::l2_tlb, .size = size};

@@ -48,9 +48,10 @@ TEST_CASE("levels of TLBs: a mistake is one sentence with file, line and rule") 
   CHECK(refusal("[[gpu.translation.level]]\nsms = 2\n") ==
         "f:1: gpu.translation.level.0: needs a name, e.g. name = \"utlb\"");
   for (std::string const name : {"dram", "TLB", "_tlb", "u tlb", "", "tlb2"})
-    CHECK(refusal(level(name)) == "f:2: gpu.translation.level.0: name = '" + name +
-                                      "' must have lower-case letters, digits and '_' only, and end with "
-                                      "'tlb', e.g. \"utlb\" or \"gpc_tlb\"");
+    CHECK(refusal(level(name)) ==
+          "f:2: gpu.translation.level.0: name = '" + name +
+              "' must have lower-case letters, digits and '_' only, at most 32, and end with "
+              "'tlb', e.g. \"utlb\" or \"gpc_tlb\"");
   CHECK(
       refusal(level("utlb", "next = \"l2_tlb\"\n") + level("l2_tlb", "next = \"utlb\"\n")) ==
       "f:6: gpu.translation.level.l2_tlb: misses go in a cycle, utlb -> l2_tlb -> utlb; the last level must "

@@ -17,14 +17,21 @@ std::string number_of(std::uint64_t count, std::string const& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// A valid name ends with "tlb", and so differs from all other kinds of components.
+// A valid name ends with "tlb", and so differs from all other kinds of components. It does not begin with a
+// kind that has statistics of TLBs: "sm_l2_tlb" with "hits" would be the same figure as "sm" with
+// "l2_tlb_hits".
 std::string why_no_name(std::string const& name) {
+  constexpr std::size_t kLongest = 32;
   auto const is_word = !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
-  if (is_word && name.ends_with("tlb") && name.front() != '_') return {};
-  return "must have lower-case letters, digits and '_' only, and end with 'tlb', e.g. \"utlb\" or "
-         "\"gpc_tlb\"";
+  if (!is_word || !name.ends_with("tlb") || name.front() == '_' || name.size() > kLongest)
+    return "must have lower-case letters, digits and '_' only, at most " + std::to_string(kLongest) +
+           ", and end with 'tlb', e.g. \"utlb\" or \"gpc_tlb\"";
+  for (std::string const kind : {"sm_", "scalar_cache_", "iommu_"})
+    if (name.starts_with(kind))
+      return "must not begin with '" + kind + "', which names other statistics of TLBs";
+  return {};
 }
 
 }  // namespace
