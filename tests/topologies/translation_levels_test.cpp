@@ -60,6 +60,11 @@ TEST_CASE("levels of TLBs: a mistake is one sentence with file, line and rule") 
       refusal(level("utlb", "next = \"utlb\"\n")) ==
       "f:3: gpu.translation.level.utlb: misses go in a cycle, utlb -> utlb; the last level must have next = "
       "\"gmmu\"");
+  CHECK(refusal(level("sm_l2_tlb")) ==
+        "f:2: gpu.translation.level.0: name = 'sm_l2_tlb' must not begin with 'sm_', which names other "
+        "statistics of TLBs");
+  CHECK(refusal(level(std::string(29, 'a') + "tlb")) == "accepted");
+  CHECK(refusal(level(std::string(30, 'a') + "tlb")) != "accepted");
   CHECK(refusal(level("utlb", "next = \"l2tlb\"\n") + level("l2_tlb")) ==
         "f:3: gpu.translation.level.utlb.next = l2tlb must be the name of a level or \"gmmu\"; did you mean "
         "'l2_tlb'?");
