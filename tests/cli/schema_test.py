@@ -60,13 +60,19 @@ everything = {}
 by_unit = {}
 
 
+# A configuration has an array of each of these sections: its elements are definitions.
+ARRAYS = ("application", "gpu.translation.level")
+
+
+def array_of(key):
+    return next((name for name in ARRAYS if key.startswith(name + ".")), None)
+
+
 def at(key):
     """The schema of a key."""
-    node = schema
-    for part in key.split("."):
-        if key.startswith("application.") and node is schema:
-            node = schema["definitions"]["application"]
-            continue
+    array = array_of(key)
+    node = schema["definitions"][array] if array else schema
+    for part in key.removeprefix(f"{array}.").split("."):
         node = node["properties"][part]
         while "$ref" in node:
             node = schema["definitions"][node["$ref"].rpartition("/")[2]]
@@ -92,7 +98,7 @@ for p in listed:
         check(node["enum"] == names, f"{p['key']}: its choices are {names}")
         check([text or "" for text in node["x-taplo"]["docs"]["enumValues"]] == [c["text"] for c in p["choices"]],
               f"{p['key']}: each choice has its text")
-    if p["key"].startswith("application."):
+    if array_of(p["key"]):
         continue
     by_unit.setdefault(p["unit"], p["key"])
     table = everything
@@ -138,9 +144,14 @@ refused_by_both = {
     "an unknown parameter of an application": APPLICATION + "sm = 4\n",
     "an unknown workload of an application": START + "[[application]]\nworkload = 'vectorad'\n",
     "an unknown parameter of an application's workload": APPLICATION + "bfs.graf = 'x'\n",
+    "an unknown key of a level": 'include = ["gpu-a100"]\n[[gpu.translation.level]]\nname = "first_tlb"\nentires = 16\n',
+    "a fraction for a level's banks": 'include = ["gpu-a100"]\n[[gpu.translation.level]]\nname = "first_tlb"\nbanks = 1.5\n',
+    "an unknown hash of a level": 'include = ["gpu-a100"]\n[[gpu.translation.level]]\nname = "first_tlb"\nhash = "none"\n',
     "no application": START + "application = []\n",
 }
 accepted_by_both = {
+    "levels of translation": 'include = ["gpu-a100"]\n[[gpu.translation.level]]\nname = "first_tlb"\nsms = 2\n'
+                             '[[gpu.translation.level]]\nname = "second_tlb"\nbanks = 4\nhash = "xor"\n',
     "another notation": START + "[run]\nsample_interval = ' 1.5us'\n[links]\n[workload]\nname = 'vectoradd'\n"
                         "[workload.vectoradd]\nelements = 1024\n",
     "several applications": APPLICATION + "sms = 4\n[[application]]\nname = 'other'\nworkload = 'vectoradd'\n"
