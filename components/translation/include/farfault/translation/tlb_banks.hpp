@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which TLB of a level translates a page: a level has groups, and each group has the same banks.
 //
-// - A page has one bank in each group: blocks of pages are distributed over the banks in turns or by a hash.
-// A
-//   block is at least as large as the largest page, so all base pages of a page have the same bank.
+// - A page has one bank in each group: blocks of pages are distributed over the banks in turns or by a
+//   hash. A block is at least as large as the largest page, so all base pages of a page have the same bank.
 // - A TLB without banks, or a client such as an SM, is a group of one bank.
 #pragma once
 
