@@ -93,15 +93,14 @@ struct ScalarCacheStats {
   static std::span<Stat<ScalarCacheStats> const> list() {
     using S = ScalarCacheStats const&;
     static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
-        {"hits", "count", "Requests that hit the scalar cache", StatKind::counter,
+        {"hits", "count", "Requests that hit the cache", StatKind::counter,
          [](S s) { return s.hits; }},
-        {"misses", "count", "Requests that missed the scalar cache, merged ones included", StatKind::counter,
+        {"misses", "count", "Requests that missed the cache, merged ones included", StatKind::counter,
          [](S s) { return s.misses; }},
         {"tlb_hits", "count",
-         "Requests that hit the scalar cache's TLB. Reads of kernel arguments are not translated and not "
-         "counted",
+         "Requests that hit the cache's TLB. Reads of kernel arguments are not translated and not counted",
          StatKind::counter, [](S s) { return s.tlb_hits; }},
-        {"tlb_misses", "count", "Requests that missed the scalar cache's TLB", StatKind::counter,
+        {"tlb_misses", "count", "Requests that missed the cache's TLB", StatKind::counter,
          [](S s) { return s.tlb_misses; }},
         {"remote_accesses", "count", "Lines read from the memory of another device", StatKind::counter,
          [](S s) { return s.remote_accesses; }},
