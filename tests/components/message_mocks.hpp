@@ -42,7 +42,7 @@
   FF_ENDPOINTS(WHEN, TranslateResponse)                   \
   FF_RESPONDER(WHEN, Invalidate, Invalidated)             \
   FF_RESPONDER(WHEN, MemRequest, MemResponse)             \
-  FF_RESPONDER(WHEN, ScalarRequest, ScalarResponse)       \
+  FF_RESPONDER(WHEN, ReadOnlyRequest, ReadOnlyResponse)   \
   FF_RESPONDER(WHEN, TranslateRequest, TranslateResponse) \
   FF_RESPONDER(WHEN, TranslateRequest, Packet)            \
   FF_CLIENT(WHEN, MemRequest, MemResponse)                \

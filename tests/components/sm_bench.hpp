@@ -82,14 +82,23 @@ struct SmBench : Bench {
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
     join_family(sm.translate, {tlb->request});
-    ResponderSpec<ScalarRequest, ScalarResponse> scalar_spec;
-    scalar_spec.reply = [](ScalarRequest const& m) {
+    ResponderSpec<ReadOnlyRequest, ReadOnlyResponse> scalar_spec;
+    scalar_spec.reply = [](ReadOnlyRequest const& m) {
       auto const hit = m.address / 64 % 2 == 0;
-      return ScalarResponse{m.warp, hit ? ScalarStatus::hit : ScalarStatus::missed, {}};
+      return ReadOnlyResponse{m.tag, hit ? ReadOnlyStatus::hit : ReadOnlyStatus::missed, {}};
     };
     scalar_spec.delay = always(10ns);
-    scalar = &responder<ScalarRequest, ScalarResponse>(scalar_spec, sm.scalar_response);
+    scalar = &responder<ReadOnlyRequest, ReadOnlyResponse>(scalar_spec, sm.scalar_response);
     join(sm.scalar_request, scalar->request);
+    if (sm.spec().fetches()) {
+      ResponderSpec<ReadOnlyRequest, ReadOnlyResponse> fetch_spec;
+      fetch_spec.reply = [](ReadOnlyRequest const& m) {
+        return ReadOnlyResponse{m.tag, ReadOnlyStatus::hit, {}};
+      };
+      fetch_spec.delay = always(10ns);
+      fetch = &responder<ReadOnlyRequest, ReadOnlyResponse>(fetch_spec, sm.fetched);
+      join(sm.fetch_request, fetch->request);
+    }
     feed(sm.invalidate, std::move(invalidations));
     invalidated = sinks(sm.invalidated, 1)[0];
   }
@@ -112,7 +121,8 @@ struct SmBench : Bench {
   Memory* cache = nullptr;
   Memory* remote = nullptr;
   Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
-  Responder<ScalarRequest, ScalarResponse>* scalar = nullptr;
+  Responder<ReadOnlyRequest, ReadOnlyResponse>* scalar = nullptr;
+  Responder<ReadOnlyRequest, ReadOnlyResponse>* fetch = nullptr;  // if instructions are fetched
   Sink<Invalidated>* invalidated = nullptr;
 };
 

@@ -255,7 +255,7 @@ TEST_CASE("SM: a scalar load to an unmapped page counts as faulted until it is r
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
   // Answers to context 0; the data arrives at 113.
   b.feed(b.sm.scalar_response,
-         {{Time{106ns}, {0, ScalarStatus::faulted}}, {Time{110ns}, {0, ScalarStatus::replayed}}});
+         {{Time{106ns}, {0, ReadOnlyStatus::faulted}}, {Time{110ns}, {0, ReadOnlyStatus::replayed}}});
   b.run(Time{105ns});
   CHECK(b.sm.state().warps.waiting_for_faults().warps == 0);
   b.run(Time{109ns});

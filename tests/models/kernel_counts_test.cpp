@@ -31,6 +31,12 @@ Application on(std::string name, std::uint32_t space, std::uint32_t repeats = 1)
   return a;
 }
 
+bool exists(Stat<SmStats> const& s, ModelRun& run) {
+  bool there = false;
+  test::each<Sm>(run.system(), [&](Sm const& sm) { there = s.exists(sm.spec()); });
+  return there;
+}
+
 // Each statistic of the SMs, summed over all ended kernels or over the ended kernels of one application.
 std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1) {
   std::map<std::string, std::uint64_t> sums;
@@ -38,12 +44,14 @@ std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1
     for (auto const& r : run.assembly().host(instance).state().records)
       if (application < 0 ||
           run.applications().application_of(r.kernel) == static_cast<std::uint32_t>(application))
-        for (auto const& s : SmStats::list()) sums[std::string(s.name)] += s.value(r.counts);
+        for (auto const& s : SmStats::list())
+          if (exists(s, run)) sums[std::string(s.name)] += s.value(r.counts);
   return sums;
 }
 std::map<std::string, std::uint64_t> totals_of(ModelRun& run) {
   std::map<std::string, std::uint64_t> sums;
-  for (auto const& s : SmStats::list()) sums[std::string(s.name)] = run.total("sm", s.name);
+  for (auto const& s : SmStats::list())
+    if (exists(s, run)) sums[std::string(s.name)] = run.total("sm", s.name);
   return sums;
 }
 std::uint64_t sampled(ModelRun& run, std::string const& application, std::string const& stat) {

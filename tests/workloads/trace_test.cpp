@@ -149,6 +149,25 @@ TEST_CASE("trace: a line of a published tracer-3 trace with 31 deltas is read to
   CHECK(a[31] == 0x7efe7b60c300 + 24 * 16 + 2000 + 976 + 2000 + 6096 + 4048 + 3024 + 976);
 }
 
+TEST_CASE("trace: instructions state their offset in the code, from the lowest program counter on") {
+  TempFile const file("kernel-1.traceg",
+                      one_warp({"0150 ffffffff 1 R2 IADD3 1 R1 0", "0160 ffffffff 1 R3 IADD3 1 R2 0",
+                                "0170 ffffffff 1 R4 LDG.E 1 R2 4 1 0x7f0000000000 4",
+                                "0100 ffffffff 0 BAR.SYNC 0 0", "01f0 ffffffff 0 EXIT 0 0"}));
+  auto const w = read_trace(file.path(), {});
+  CHECK(w.kernel(0).shape().code_bytes == 0x1f0 - 0x100 + 16);
+  std::vector<std::uint32_t> offsets;
+  for (auto const& i : steps(w)) offsets.push_back(i.offset);
+  CHECK(offsets == std::vector<std::uint32_t>{0x50, 0x70, 0, 0xf0});
+}
+
+TEST_CASE("trace: the code of the real vectorAdd trace takes the bytes of its instructions") {
+  auto const path = data_file("traces/accelsim-vectoradd-a100/kernelslist.g");
+  if (!path) return;
+  auto const w = read_trace(*path, {});
+  CHECK(w.kernel(0).shape().code_bytes == 17 * 16);
+}
+
 TEST_CASE("trace: a memory instruction without lanes accesses nothing") {
   auto const s = steps_of({"0100 00000000 1 R1 LDG.E 1 R2 4 1 0x0 0 ", "0110 ffffffff 1 R3 MOV 0 0 0 "});
   REQUIRE(s.size() == 1);

@@ -5,6 +5,7 @@
 
 #include "assembly_devices.hpp"
 #include "farfault/topologies/sm_count.hpp"
+#include "tlb_level.hpp"
 
 namespace farfault::topologies {
 
@@ -45,6 +46,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
       nics_known_(machine.states_nic_bandwidth()),
       page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
+      read_only_(config.read_only_caches()),
       system_(std::make_unique<System>()) {
   system_->expect_events_at(gpu_clock());
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
@@ -75,6 +77,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   }
   find_instances();
   check_applications();
+  plan_code();
   place_pages(placement);
   make_route_tables();
   find_trains();
@@ -87,11 +90,14 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   for (auto& instance : instances_) wire_instance(*instance);
 }
 
+// Half of the memory for page tables.
+std::uint64_t Assembly::room_for_contexts() const {
+  return (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
+}
+
 // Checks that each application can run on its GPUs and SMs.
 void Assembly::check_applications() const {
-  // Half of the memory for page tables.
-  auto const room =
-      (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
+  auto const room = room_for_contexts();
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
   bool const in_memory = config_.sm.thread_blocks.facts().context.saved_in == ThreadBlocks::SavedIn::memory;
   if (in_memory && contexts > room)

@@ -114,6 +114,20 @@ void MachineConfig::exclude_unused(Config& config) const {
   });
 }
 
+std::vector<ReadOnlyCacheKind> MachineConfig::read_only_caches() const {
+  return {{.name = "scalar_cache",
+           .params = scalar_cache,
+           .requests_of_sm = scalar_cache.requests,
+           .cleared_at_launch = true,
+           .page_uses = page_uses(),
+           .request = &Sm::scalar_request,
+           .response = &Sm::scalar_response}};
+}
+
+std::optional<CodeParams> MachineConfig::code() const {
+  return {};
+}
+
 std::vector<TlbLevelParams> MachineConfig::tlb_levels() const {
   std::vector<TlbLevelParams> levels;
   for (auto const* level : translation.chain()) levels.push_back(*level);

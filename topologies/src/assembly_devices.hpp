@@ -41,11 +41,14 @@ struct Assembly::Gpu {
   Instance* instance = nullptr;
   std::uint32_t number = 0;  // among the GPUs of its instance
   DeviceId device = 0;
-  std::uint32_t cpu = 0;            // the nearest CPU, whose IOMMU serves this GPU
-  std::uint16_t scalar_memory = 0;  // ports of its first scalar cache
-  std::uint16_t scalar_remote = 0;
+  std::uint32_t cpu = 0;  // the nearest CPU, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
-  std::vector<ScalarCache*> scalar_caches;
+  struct ReadOnly {
+    std::uint16_t memory_port = 0;  // of the first one
+    std::uint16_t remote_port = 0;
+    std::vector<ReadOnlyCache*> caches;
+  };
+  std::vector<ReadOnly> read_only;  // by kind
   Memory memory;
   RequestClients slice_clients;
   RequestClients remote_clients;

@@ -341,16 +341,17 @@ void MachineConfig::check(Config& config) const {
   check_translation(config);
   rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
                {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
-  rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
-            scalar_cache.tlb);
+  for (auto const& kind : read_only_caches()) {
+    auto const& cache = kind.params;
+    rules.tlb("gpu." + kind.name, "tlb_", cache.tlb_entries, cache.tlb_entries, pages, cache.tlb);
+    rules.cache("gpu." + kind.name, cache.size, cache.ways, 1, gpu.line_bytes, cache.replacement);
+  }
   if (asks_iommu() && iommu.tlb_entries != 0)
     rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
   if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
   if (asks_iommu() && iommu.walk_latency == 0)
     rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
   rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
-  rules.cache("gpu.scalar_cache", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
-              scalar_cache.replacement);
   rules.cache("gpu.l2_cache", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes,
               l2_cache.replacement);
   rules.cache("cpu.llc", cpu_llc.size, cpu_llc.ways, cpu_llc.slices, gpu.line_bytes, cpu_llc.replacement);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates the components of a GPU: its translation, its ports, its memory, and its SMs.
+#include <algorithm>
+
 #include "assembly_devices.hpp"
 #include "tlb_level.hpp"
 
@@ -9,15 +11,16 @@ void Assembly::build_gpus() {
   gpu_layout_ = config_.gpu_memory();
   gpu_hash_ = gpu_layout_.hash_of(config_.l2_cache.hash.facts().mask);
   if (gpu_hash_) gpu_layout_.hash = &*gpu_hash_;
-  auto const scalar_caches = (sms_ + config_.scalar_cache.sms - 1) / config_.scalar_cache.sms;
-  plan_translation(scalar_caches);
+  plan_translation();
   for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
     auto& gpu = *gpus_[g];
     gpu.device = static_cast<DeviceId>(g);
     gpu.slice_clients.add(sms_, config_.l1_cache.slice_credits);  // first: an SM's port number is its index
     gpu.remote_clients.add(sms_, config_.l1_cache.remote());
-    gpu.scalar_memory = gpu.slice_clients.add(scalar_caches, config_.scalar_cache.mshrs);
-    gpu.scalar_remote = gpu.remote_clients.add(scalar_caches, config_.scalar_cache.mshrs);
+    for (auto const& kind : read_only_)
+      gpu.read_only.push_back({.memory_port = gpu.slice_clients.add(kind.caches(sms_), kind.params.mshrs),
+                               .remote_port = gpu.remote_clients.add(kind.caches(sms_), kind.params.mshrs),
+                               .caches = {}});
     auto const copies = copy_engine_of(gpu);
     begin_group(gpu.node, kTranslationGroup);
     add_dispatcher(gpu);
@@ -28,10 +31,10 @@ void Assembly::build_gpus() {
     gpu.copy_engine = &system_->add<CopyEngine>(gpu_name(gpu) + ".copy_engine", copies);
     add_memory(gpu);
     for (std::uint32_t i = 0; i < sms_; ++i) {
-      // The SMs of a scalar cache, which is one cycle away, stay together.
-      auto const of_cache = i % config_.scalar_cache.sms;
-      begin_group(gpu.node, (i - of_cache) * kSmGroups / sms_);
-      if (of_cache == 0) add_scalar_cache(gpu, i / config_.scalar_cache.sms);
+      begin_group(gpu.node, (i - i % sms_together()) * kSmGroups / sms_);
+      for (std::size_t kind = 0; kind < read_only_.size(); ++kind)
+        if (i % read_only_[kind].params.sms == 0)
+          add_read_only_cache(gpu, kind, i / read_only_[kind].params.sms);
       add_sm(gpu, i);
     }
   }
@@ -74,7 +77,8 @@ void Assembly::add_dispatcher(Gpu& gpu) {
        .applications = &applications_,
        .slices_to_write_back = config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
        .counts_evictions = config_.in_batches() && config_.has_periods(),
-       .may_stall = config_.memory.stalls_gpus()});
+       .may_stall = config_.memory.stalls_gpus(),
+       .fetches = code_.has_value()});
 }
 
 void Assembly::add_gmmu(Gpu& gpu) {
@@ -189,6 +193,7 @@ void Assembly::add_sm(Gpu& gpu, std::uint32_t index) {
   sm.applications = &applications_;
   sm.may_stall = config_.memory.stalls_gpus();
   sm.reports_stalled_warps = config_.pressure_epoch() != 0;
+  if (code_) sm.fetch = fetch_of(gpu, read_only_.back(), index);
   gpu.sms.push_back(&system_->add<Sm>(gpu_name(gpu) + ".sm" + std::to_string(index), sm));
 }
 
@@ -198,26 +203,39 @@ std::uint64_t Assembly::contexts_of_sm(std::uint32_t sm) const {
   return config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks - (sm + 1) * of_sm;
 }
 
-void Assembly::add_scalar_cache(Gpu& gpu, std::uint32_t index) {
-  ScalarCacheSpec spec;
-  spec.params = config_.scalar_cache;
+// The SMs of a read-only cache, which is one cycle away, stay together.
+std::uint32_t Assembly::sms_together() const {
+  std::uint32_t most = 1;
+  for (auto const& kind : read_only_) most = std::max(most, kind.params.sms);
+  return most;
+}
+
+void Assembly::add_read_only_cache(Gpu& gpu, std::size_t kind, std::uint32_t index) {
+  auto const& caches = read_only_[kind];
+  auto& of_gpu = gpu.read_only[kind];
+  ReadOnlyCacheSpec spec;
+  spec.params = caches.params;
+  spec.kind = caches.name;
+  spec.cleared_at_launch = caches.cleared_at_launch;
+  spec.outstanding = caches.params.sms * caches.requests_of_sm;
   spec.clock = gpu_clock();
   spec.index = sms_ + index;
+  for (std::size_t before = 0; before < kind; ++before) spec.index += read_only_[before].caches(sms_);
   spec.tlbs = route_of_client(spec.index);
-  spec.memory_port = static_cast<std::uint16_t>(gpu.scalar_memory + index);
-  spec.remote_port = static_cast<std::uint16_t>(gpu.scalar_remote + index);
+  spec.memory_port = static_cast<std::uint16_t>(of_gpu.memory_port + index);
+  spec.remote_port = static_cast<std::uint16_t>(of_gpu.remote_port + index);
   spec.device = gpu.device;
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
   spec.page_sizes = config_.memory.sizes_of_pages();
   spec.mapped_at_start = &mapped_for(gpu);
   spec.moves = config_.driver.migrations;
-  spec.page_uses = config_.page_uses();
+  spec.page_uses = caches.page_uses;
   spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), gpu_layout_.interleave, gpu_layout_.hash);
-  gpu.scalar_caches.push_back(
-      &system_->add<ScalarCache>(gpu_name(gpu) + ".scalar_cache" + std::to_string(index), spec));
+  of_gpu.caches.push_back(
+      &system_->add<ReadOnlyCache>(gpu_name(gpu) + "." + spec.kind + std::to_string(index), spec));
 }
 
 }  // namespace farfault::topologies

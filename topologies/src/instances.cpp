@@ -200,6 +200,7 @@ void Assembly::place_pages(PagePlacement const& placement) {
     instance->memory->place_host_pages();
     instance->memory->coalesce();
     if (config_.maps_remotely_at_start()) instance->memory->map_remotely();
+    for (std::uint32_t g = 0; code_ && g < instance->gpus.size(); ++g) map_code(*instance->memory, g);
   }
 }
 
@@ -208,8 +209,12 @@ void Assembly::add_host_and_driver(Instance& instance) {
   auto const gpus = static_cast<std::uint32_t>(instance.gpus.size());
   auto const iommus = static_cast<std::uint32_t>(instance.cpus.size());
   auto const& memory = *instance.memory;
-  instance.host = &system_->add<Host>(
-      prefix + "host", {config_.host, gpus, &applications_, gpus > 1 && config_.writes_back_at_kernel_end()});
+  instance.host = &system_->add<Host>(prefix + "host",
+                                      {.params = config_.host,
+                                       .gpus = gpus,
+                                       .applications = &applications_,
+                                       .asks_for_write_back = gpus > 1 && config_.writes_back_at_kernel_end(),
+                                       .fetches = code_.has_value()});
   PagingDriverSpec driver;
   driver.params = config_.driver;
   driver.page_bits = page_bits_;
@@ -442,7 +447,9 @@ void Assembly::wire_instance(Instance& instance) {
     if (driver.spec().reports_uses)
       for (auto const g : instance.gpus) {
         for (auto* sm : gpus_[g]->sms) system_->connect(sm->used, driver.used, notify);
-        for (auto* cache : gpus_[g]->scalar_caches) system_->connect(cache->used, driver.used, notify);
+        for (auto const& kind : gpus_[g]->read_only)
+          for (auto* cache : kind.caches)
+            if (cache->spec().page_uses.enabled) system_->connect(cache->used, driver.used, notify);
       }
   }
   if (driver.spec().host_pages != nullptr) {

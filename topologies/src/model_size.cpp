@@ -41,12 +41,14 @@ std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
   auto const sms = static_cast<double>(sms_of_gpu(m, c.gpu.sms));
   auto const line = c.gpu.line_bytes;
   auto const sm = kPerSm + kPerLine * lines_of(c.l1_cache.size, line) + kPerTranslation * c.l1_tlb.entries;
-  auto const scalar_caches = std::ceil(sms / c.scalar_cache.sms);
-  auto const scalar_cache =
-      kPerSm + kPerLine * lines_of(c.scalar_cache.size, line) + kPerTranslation * c.scalar_cache.tlb_entries;
+  double read_only_caches = 0;
+  for (auto const& kind : c.read_only_caches())
+    read_only_caches +=
+        kind.caches(static_cast<std::uint32_t>(sms)) *
+        (kPerSm + kPerLine * lines_of(kind.params.size, line) + kPerTranslation * kind.params.tlb_entries);
   auto const slices = c.l2_cache.slices + (c.memory_cache.present() ? c.gpu_memory().channels : 0);
   auto const gpu =
-      kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
+      kPerDevice + sms * sm + read_only_caches + slices * kPerSlice +
       kPerLine * lines_of(c.l2_cache.size, line) + kPerLine * lines_of(c.memory_cache.size, line) +
       (c.page_walk_cache.present() ? kPerSlice + kPerLine * lines_of(c.page_walk_cache.size, line) : 0) +
       shared_tlbs(c, static_cast<std::uint32_t>(sms));

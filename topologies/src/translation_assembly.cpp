@@ -31,10 +31,11 @@ std::string Assembly::TlbLevel::name(std::uint32_t group, std::uint32_t bank) co
   return name;
 }
 
-void Assembly::plan_translation(std::uint32_t scalar_caches) {
+void Assembly::plan_translation() {
   std::vector<std::uint32_t> first_sms;
   for (std::uint32_t sm = 0; sm < sms_; ++sm) first_sms.push_back(sm);
-  for (std::uint32_t c = 0; c < scalar_caches; ++c) first_sms.push_back(c * config_.scalar_cache.sms);
+  for (auto const& kind : read_only_)
+    for (std::uint32_t c = 0; c < kind.caches(sms_); ++c) first_sms.push_back(c * kind.params.sms);
   TlbBanks banks;
   for (auto& level : config_.tlb_levels()) {
     tlb_levels_.push_back(std::make_unique<TlbLevel>(std::move(level), page_bits_, sms_, first_sms, banks));
@@ -52,7 +53,8 @@ TlbGroups Assembly::last_tlbs() const {
 }
 
 void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
-  auto requests = std::max(config_.l1_tlb.outstanding(), config_.scalar_cache.tlb_mshrs);
+  auto requests = config_.l1_tlb.outstanding();
+  for (auto const& kind : read_only_) requests = std::max(requests, kind.params.tlb_mshrs);
   for (std::uint32_t l = 0; l < tlb_levels_.size(); ++l) {
     auto const& level = *tlb_levels_[l];
     auto const* const above = l + 1 < tlb_levels_.size() ? tlb_levels_[l + 1].get() : nullptr;
@@ -60,8 +62,7 @@ void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
     for (std::uint32_t group = 0; group < level.groups(); ++group) {
       // The TLBs of a part of the SMs stay with the SMs.
       auto const first = level.first_sm(group);
-      if (level.groups() > 1)
-        begin_group(gpu.node, (first - first % config_.scalar_cache.sms) * kSmGroups / sms_);
+      if (level.groups() > 1) begin_group(gpu.node, (first - first % sms_together()) * kSmGroups / sms_);
       for (std::uint32_t bank = 0; bank < level.banks().count(); ++bank) {
         L2TlbSpec tlb;
         tlb.params = level.params();
@@ -97,7 +98,7 @@ void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
 
 namespace {
 
-// An SM, a scalar cache, or a TLB, as a requester of a level.
+// An SM, a read-only cache, or a TLB, as a requester of a level.
 struct Requester {
   Out<TranslateRequest>* miss;
   Out<Invalidated>* acknowledge;
@@ -113,8 +114,9 @@ void Assembly::wire_tlbs(Gpu& gpu) {
   std::vector<Requester> requesters;
   for (auto* sm : gpu.sms)
     requesters.push_back({&sm->translate, &sm->invalidated, sm->translation, sm->invalidate});
-  for (auto* cache : gpu.scalar_caches)
-    requesters.push_back({&cache->translate, &cache->invalidated, cache->translation, cache->invalidate});
+  for (auto const& kind : gpu.read_only)
+    for (auto* cache : kind.caches)
+      requesters.push_back({&cache->translate, &cache->invalidated, cache->translation, cache->invalidate});
   std::uint64_t to_gmmu = config_.gpu.translation_latency;  // from the first level
   for (std::uint32_t l = 0; l < tlb_levels_.size(); ++l) {
     auto const& level = *tlb_levels_[l];

@@ -28,7 +28,7 @@ std::string why_no_name(std::string const& name) {
   if (!is_word || !name.ends_with("tlb") || name.front() == '_' || name.size() > kLongest)
     return "must have lower-case letters, digits and '_' only, at most " + std::to_string(kLongest) +
            ", and end with 'tlb', e.g. \"utlb\" or \"gpc_tlb\"";
-  for (std::string const kind : {"sm_", "scalar_cache_", "iommu_"})
+  for (std::string const kind : {"sm_", "scalar_cache_", "instruction_cache_", "iommu_"})
     if (name.starts_with(kind))
       return "must not begin with '" + kind + "', which names other statistics of TLBs";
   return {};

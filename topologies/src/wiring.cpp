@@ -40,7 +40,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
                  Latency{config_.driver.notify_latency});
 }
 
-// SMs, their scalar caches and the dispatcher; each SM reaches the slices of its partition.
+// SMs, their read-only caches and the dispatcher; each SM reaches the slices of its partition.
 void Assembly::wire_sms(Gpu& gpu, std::vector<Family<MemRequest>> const& partitions) {
   auto& system = *system_;
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
@@ -60,19 +60,22 @@ void Assembly::wire_sms(Gpu& gpu, std::vector<Family<MemRequest>> const& partiti
     system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
-  for (std::size_t c = 0; c < gpu.scalar_caches.size(); ++c) {
-    auto& cache = *gpu.scalar_caches[c];
-    std::vector<In<ScalarResponse>> responses;
-    auto const first = c * config_.scalar_cache.sms;
-    for (auto i = first; i < first + config_.scalar_cache.sms && i < gpu.sms.size(); ++i) {
-      system.connect(gpu.sms[i]->scalar_request, cache.request, cycle);
-      responses.push_back(gpu.sms[i]->scalar_response);
+  for (std::size_t kind = 0; kind < read_only_.size(); ++kind) {
+    auto const sms = read_only_[kind].params.sms;
+    std::size_t first = 0;
+    for (auto* const cache : gpu.read_only[kind].caches) {
+      std::vector<In<ReadOnlyResponse>> responses;
+      for (auto i = first; i < first + sms && i < gpu.sms.size(); ++i) {
+        system.connect(gpu.sms[i]->*read_only_[kind].request, cache->request, cycle);
+        responses.push_back(gpu.sms[i]->*read_only_[kind].response);
+      }
+      system.connect(cache->response, system.family(responses), cycle);
+      system.connect(cache->memory_request, slices_of_sm(first), crossbar);
+      system.connect(cache->remote_request, gpu.rdma->remote_request, crossbar);
+      gpu.slice_clients.connect(cache->spec().memory_port, cache->memory_response);
+      gpu.remote_clients.connect(cache->spec().remote_port, cache->remote_response);
+      first += sms;
     }
-    system.connect(cache.response, system.family(responses), cycle);
-    system.connect(cache.memory_request, slices_of_sm(first), crossbar);
-    system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
-    gpu.slice_clients.connect(cache.spec().memory_port, cache.memory_response);
-    gpu.remote_clients.connect(cache.spec().remote_port, cache.remote_response);
   }
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);

@@ -20,9 +20,9 @@ namespace {
 constexpr std::uint64_t kRegion = 64 << 10;
 
 struct Record {
-  VirtAddr base = 0;  // first address, or its index in the pool
-  std::uint32_t lanes = 0;
-  std::uint32_t count = 0;  // instructions in a run of computation
+  VirtAddr base = 0;         // first address, or its index in the pool
+  std::uint32_t lanes = 0;   // of a run of computation: its instructions
+  std::uint32_t offset = 0;  // in the code
   std::int32_t stride = 0;
   Op op = Op::end;
   std::uint8_t bytes = 0;
@@ -53,7 +53,8 @@ class TraceKernel final : public Kernel {
     auto const slot = block * warps_per_block_ + warp;
     if (slot >= warps_.size() || step >= warps_[slot].end - warps_[slot].begin) return set_end(out);
     auto const& r = records_[warps_[slot].begin + step];
-    if (r.op == Op::compute) return set_compute(out, {.vector = r.count}, r.wait);
+    out.offset = r.offset;
+    if (r.op == Op::compute) return set_compute(out, {.vector = r.lanes}, r.wait);
     if (r.op == Op::barrier) {
       set_barrier(out);
       out.wait_loads = r.wait;
@@ -137,6 +138,8 @@ class Builder final : public TraceSink {
     records_.clear();
     pool_.clear();
     warps_.clear();
+    first_offset_ = ~0U;
+    last_offset_ = 0;
   }
 
   void begin_block(TextScanner const& in) override {
@@ -155,23 +158,27 @@ class Builder final : public TraceSink {
   }
 
   void instruction(TextScanner const& in, TraceInstruction const& i) override {
+    first_offset_ = std::min(first_offset_, i.offset);
+    last_offset_ = std::max(last_offset_, i.offset);
     bool wait = false;
     for (std::uint32_t k = 0; k < i.sources; ++k) wait = wait || pending_[i.source[k]];
     for (std::uint32_t k = 0; k < i.destinations; ++k) wait = wait || pending_[i.destination[k]];
     if (wait) pending_.reset();
     if (i.kind == TraceKind::other) {
       if (!wait && records_.size() > open_->begin && records_.back().op == Op::compute) {
-        ++records_.back().count;
+        ++records_.back().lanes;
         return;
       }
       auto& r = add(in);
       r.op = Op::compute;
-      r.count = 1;
+      r.offset = i.offset;
+      r.lanes = 1;
       r.wait = wait;
       return;
     }
     auto& r = add(in);
     r.wait = wait;
+    r.offset = i.offset;
     r.op = i.kind == TraceKind::barrier ? Op::barrier : i.kind == TraceKind::load ? Op::load : Op::store;
     if (i.kind == TraceKind::barrier) return;
     r.lanes = i.lanes;
@@ -186,6 +193,7 @@ class Builder final : public TraceSink {
 
   void end_kernel() override {
     close_warp();
+    place_code();
     total_ += records_.size() + pool_.size() + warps_.size();
     records_.shrink_to_fit();
     pool_.shrink_to_fit();
@@ -202,6 +210,15 @@ class Builder final : public TraceSink {
   Regions& regions() { return regions_; }
 
  private:
+  // Offsets count from the first instruction of the kernel that any warp executed.
+  void place_code() {
+    if (first_offset_ > last_offset_) return;
+    constexpr std::uint32_t kLast = 16;  // bytes of the last instruction, from Volta on
+    auto const bytes = std::uint64_t{last_offset_ - first_offset_} + kLast;
+    shape_.code_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, ~0U));
+    for (auto& r : records_) r.offset -= first_offset_;
+  }
+
   [[noreturn]] void refuse(TextScanner const& in) const {
     in.fail("the trace needs more than max_instructions = " + std::to_string(max_records_) +
             " memory instructions, runs of other instructions, or warps");
@@ -238,6 +255,8 @@ class Builder final : public TraceSink {
   std::uint64_t total_ = 0;  // size of finished kernels in entries
   KernelShape shape_;
   std::uint32_t warps_per_block_ = 1;
+  std::uint32_t first_offset_ = ~0U;  // of the code
+  std::uint32_t last_offset_ = 0;
   std::vector<Record> records_;
   std::vector<VirtAddr> pool_;
   std::vector<Stretch> warps_;

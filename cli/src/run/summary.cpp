@@ -38,7 +38,7 @@ std::string place_of(Application const& application) {
 void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<results::SummaryRow>& rows) {
   constexpr std::string_view kCounted[] = {"active_time",           "memory_stall_time", "fault_stall_time",
                                            "load_store_stall_time", "scalar_stall_time", "barrier_stall_time",
-                                           "stopped_time"};
+                                           "fetch_stall_time",      "stopped_time"};
   auto const& groups = sampler.groups();
   auto const sm =
       static_cast<std::size_t>(std::ranges::find(groups, "sm", &SeriesGroup::kind) - groups.begin());

@@ -76,13 +76,14 @@ std::vector<Dispatcher::PolicyStats> Dispatcher::policy_stats() const {
 
 std::vector<TableInfo> Dispatcher::tables() const {
   if (!has_table()) return {};
-  return {kernels_by_gpu_table(*spec().applications)};
+  return {kernels_by_gpu_table(*spec().applications, spec().fetches)};
 }
 
 void Dispatcher::take_rows(DispatcherState& s, TableRows& rows) const {
   if (s.records.empty()) return;
   auto const gpu = path().substr(0, path().rfind('.'));
-  for (auto const& record : s.records) rows.add(0, cells_of(record, gpu, *spec().applications));
+  for (auto const& record : s.records)
+    rows.add(0, cells_of(record, gpu, *spec().applications, spec().fetches));
   s.records.clear();
 }
 

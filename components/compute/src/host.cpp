@@ -103,11 +103,11 @@ std::vector<TableInfo> Host::tables() const {
     copies.columns.push_back(orderer);
     allocations.columns.push_back(orderer);
   }
-  add_sm_columns(kernels, kWithoutBlocks);
+  add_sm_columns(kernels, spec().fetches, kWithoutBlocks);
   std::vector<TableInfo> tables{kernels};
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);
-  if (has_runs_table()) tables.push_back(runs_table(names_applications));
+  if (has_runs_table()) tables.push_back(runs_table(names_applications, spec().fetches));
   tables.push_back(outstanding_table());
   return tables;
 }
@@ -126,7 +126,7 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
                             count_of(r.left_gpus),
                             count_of(r.finished)};
     add_owner_cells(cells, applications, r.kernel, r.launch);
-    add_sm_cells(cells, r.counts, kWithoutBlocks);
+    add_sm_cells(cells, r.counts, spec().fetches, kWithoutBlocks);
     rows.add(0, cells);
   }
   auto const allocations = has(&Operation::is_copy) ? 2U : 1U;
@@ -141,7 +141,8 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
     rows.add(o.is_copy() ? 1 : allocations, cells);
   }
   for (auto const& r : s.ended_runs)
-    rows.add(runs, cells_of(r, names_applications ? applications[r.application].name : std::string()));
+    rows.add(runs, cells_of(r, names_applications ? applications[r.application].name : std::string(),
+                            spec().fetches));
   s.records.clear();
   s.orders.clear();
   s.ended_runs.clear();

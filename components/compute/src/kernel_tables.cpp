@@ -5,9 +5,12 @@ namespace farfault {
 namespace {
 
 template <class Use>
-void each_counter(std::string_view without, Use use) {
-  for (auto const& counter : SmStats::list())
-    if (counter.kind == StatKind::counter && std::string_view(counter.name) != without) use(counter);
+void each_counter(bool fetches, std::string_view without, Use use) {
+  for (auto const& counter : SmStats::list()) {
+    bool const exists = fetches || counter.condition == nullptr;
+    if (exists && counter.kind == StatKind::counter && std::string_view(counter.name) != without)
+      use(counter);
+  }
 }
 
 }  // namespace
@@ -40,18 +43,19 @@ void add_owner_cells(std::vector<Cell>& cells, Applications const& applications,
   cells.emplace_back(std::uint64_t{launch});
 }
 
-void add_sm_columns(TableInfo& table, std::string_view without) {
-  each_counter(without, [&](Stat<SmStats> const& counter) {
+void add_sm_columns(TableInfo& table, bool fetches, std::string_view without) {
+  each_counter(fetches, without, [&](Stat<SmStats> const& counter) {
     table.columns.push_back(
         {std::string(counter.name), std::string(counter.unit), std::string(counter.text), ColumnType::u64});
   });
 }
 
-void add_sm_cells(std::vector<Cell>& cells, SmStats const& counts, std::string_view without) {
-  each_counter(without, [&](Stat<SmStats> const& counter) { cells.emplace_back(counter.value(counts)); });
+void add_sm_cells(std::vector<Cell>& cells, SmStats const& counts, bool fetches, std::string_view without) {
+  each_counter(fetches, without,
+               [&](Stat<SmStats> const& counter) { cells.emplace_back(counter.value(counts)); });
 }
 
-TableInfo kernels_by_gpu_table(Applications const& applications) {
+TableInfo kernels_by_gpu_table(Applications const& applications, bool fetches) {
   TableInfo table{
       "kernels_by_gpu",
       "One row per completed kernel and GPU, with several GPUs. Statistics of SMs are summed over the SMs of "
@@ -64,16 +68,16 @@ TableInfo kernels_by_gpu_table(Applications const& applications) {
         "time of the launch",
         ColumnType::u64}}};
   add_owner_columns(table, applications);
-  add_sm_columns(table);
+  add_sm_columns(table, fetches);
   return table;
 }
 
 std::vector<Cell> cells_of(KernelOnGpu const& record, std::string const& gpu,
-                           Applications const& applications) {
+                           Applications const& applications, bool fetches) {
   std::vector<Cell> cells{std::uint64_t{record.kernel}, applications.kernel(record.kernel).shape().name, gpu,
                           count_of(record.left)};
   add_owner_cells(cells, applications, record.kernel, record.launch);
-  add_sm_cells(cells, record.counts);
+  add_sm_cells(cells, record.counts, fetches);
   return cells;
 }
 

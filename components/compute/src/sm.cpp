@@ -20,6 +20,10 @@ Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   if (spec().may_stall || blocks.adapts) control = in<&Sm::on_control>("control");
   if (swaps()) moved = timer<&Sm::on_moved>("moved");
   if (spec().page_uses.enabled) used = out<PageUse>("used");
+  if (spec().fetches()) {
+    fetch_request = out<ReadOnlyRequest>("fetch_request");
+    fetched = in<&Sm::on_fetched>("fetched");
+  }
 }
 
 SmState Sm::initial() const {
@@ -33,7 +37,7 @@ SmState Sm::initial() const {
   s.times.outstanding = ByStream<OutstandingAccesses>(p.applications->streams());
   s.times.residents = Residents(p.applications->streams());
   s.blocks.resize(p.applications->streams());
-  s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
+  s.warps = WarpContexts(p.sm.max_warps, SmSpec::warp_contexts(p.sm), p.sm.max_blocks + extra);
   if (swaps()) s.swapped.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
   s.control.extra = blocks.first_extra;
   s.warp_order = p.sm.warp_order.make({});
@@ -57,6 +61,7 @@ SmState Sm::initial() const {
   load_store.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   load_store.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
+  if (p.fetches()) s.instructions = InstructionWindows(SmSpec::warp_contexts(p.sm), p.fetch.lines, line_bits_);
   if (p.reports_stalled_warps) load_store.stalled_warps = StalledWarps(p.applications->count());
   return s;
 }
@@ -116,6 +121,13 @@ void Sm::enter_slots(std::uint32_t block, Cx& cx) const {
   s.warps.swap_in(block, cx.now(), [&](std::uint32_t slot) {
     s.warp_order->admit(slot);
     s.times.residents.place(stream, slot);
+    if (!spec().fetches()) return;
+    // A block that returns to its slots has lost its window.
+    auto const context = s.warps.in_slot(slot);
+    auto const& w = s.warps[context];
+    s.instructions.start(context, spec().fetch.code->of(w.kernel, spec().fetch.gpu),
+                         w.step == 0 ? 0 : s.instructions.at(context));
+    request_lines(context, cx);
   });
 }
 
@@ -217,14 +229,52 @@ bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
   return false;
 }
 
-void Sm::compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
-                 SmState& s) const {
+void Sm::fetch_next(std::uint32_t context, std::uint32_t instructions, Cx& cx) const {
+  auto const bytes = std::uint64_t{std::max(instructions, 1U)} * spec().fetch.instruction_bytes;
+  cx.state().instructions.advance(context, bytes);
+  request_lines(context, cx);
+}
+
+bool Sm::has_fetched(std::uint32_t context, WarpInstruction const& next, Cx& cx) const {
+  auto& s = cx.state();
+  bool const states_offset = program_of(s.warps[context]).kernel->shape().code_bytes != 0;
+  if (states_offset && next.op != Op::end && s.instructions.at(context) != next.offset) {
+    s.instructions.jump(context, next.offset);
+    request_lines(context, cx);
+  }
+  return s.instructions.has_next(context);
+}
+
+void Sm::request_lines(std::uint32_t context, Cx& cx) const {
+  auto& windows = cx.state().instructions;
+  auto const& program = program_of(cx.state().warps[context]);
+  while (auto const line = windows.ask(context))
+    cx.send(fetch_request, ReadOnlyRequest{.address = *line,
+                                           .tag = std::uint32_t{windows.number_of(*line)} << 16 | context,
+                                           .sm = spec().fetch.index,
+                                           .requester = Requester{program.space, program.application}});
+}
+
+// A line of code. Pages of code are never faulted.
+void Sm::on_fetched(ReadOnlyResponse const& m, Cx& cx) const {
+  FF_CHECK(m.status == ReadOnlyStatus::hit || m.status == ReadOnlyStatus::missed,
+           path() + ": a page of code is faulted");
+  auto& s = cx.state();
+  auto const context = m.tag & 0xffff;
+  s.instructions.arrived(context, static_cast<std::uint16_t>(m.tag >> 16));
+  request_lines(context, cx);
+  if (!s.instructions.has_next(context)) return;
+  s.warps.fetched(context, cx.now());
+  schedule_tick(cx);
+}
+
+void Sm::compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats, Cx& cx) const {
+  auto& s = cx.state();
   stats.vector_instructions += work.vector + work.special;
   stats.scalar_instructions += work.scalar;
   stats.shared_instructions += work.shared;
   auto& w = s.warps[context];
-  ++w.step;
-  s.warp_order->issued(w.slot);
+  end_step(w, context, work.instructions(), cx);
   s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, work, cycle)));
 }
 
@@ -233,8 +283,7 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
   auto& w = s.warps[context];
   if (s.scalar_credits == 0) return s.warps.wait_for_scalar(w.slot);
   --s.scalar_credits;
-  ++w.step;
-  s.warp_order->issued(w.slot);
+  end_step(w, context, i.work.scalar, cx);
   ++w.loads;
   auto const& program = program_of(w);
   auto& stats = s.stats[program.stream];
@@ -245,28 +294,28 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
     address += kArgumentBlock * ((program.first_kernel + s.launches[program.stream]) % kArgumentBlocks);
   else
     address |= program.first_address;
-  cx.send(scalar_request, ScalarRequest{.address = address,
-                                        .launch = s.launches[program.stream],
-                                        .sm = spec().scalar_index,
-                                        .warp = static_cast<std::uint16_t>(context),
-                                        .requester = Requester{program.space, program.application}});
+  cx.send(scalar_request, ReadOnlyRequest{.address = address,
+                                          .launch = s.launches[program.stream],
+                                          .tag = context,
+                                          .sm = spec().scalar_index,
+                                          .requester = Requester{program.space, program.application}});
   s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, i.work, cycle)));
 }
 
-void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
+void Sm::on_scalar(ReadOnlyResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.status == ScalarStatus::faulted || m.status == ScalarStatus::replayed) {
-    m.status == ScalarStatus::faulted ? s.warps.fault(m.warp, false) : s.warps.replay(m.warp, false);
+  if (m.status == ReadOnlyStatus::faulted || m.status == ReadOnlyStatus::replayed) {
+    m.status == ReadOnlyStatus::faulted ? s.warps.fault(m.tag, false) : s.warps.replay(m.tag, false);
     if (swaps()) swap_blocks(cx);
     return schedule_tick(cx);
   }
   ++s.scalar_credits;
   s.warps.scalar_free(cx.now());
-  auto& w = s.warps[m.warp];
-  if (m.status == ScalarStatus::hit) ++s.stats[program_of(w).stream].scalar_hits;
+  auto& w = s.warps[m.tag];
+  if (m.status == ReadOnlyStatus::hit) ++s.stats[program_of(w).stream].scalar_hits;
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
-  wake_if_done(m.warp, w, cx);
+  wake_if_done(m.tag, w, cx);
   if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
 }
@@ -311,17 +360,18 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& stats = s.stats[program.stream];
   auto const& i = instruction_of(w, s);
   bool const ends = i.op == Op::end;
+  if (spec().fetches() && !has_fetched(context, i, cx)) return s.warps.wait_for_fetch(slot);
   if ((i.wait_loads || ends) && must_wait(context, ends, cx)) return;
 
   switch (i.op) {
     case Op::end:
+      if (spec().fetches()) s.instructions.end(context);
       if (s.warps.end(context, cx.now())) end_block(w, program.stream, cx);  // not an instruction
       return;
     case Op::compute:
-      return compute(context, i.work, cycle, stats, s);
+      return compute(context, i.work, cycle, stats, cx);
     case Op::barrier:
-      ++w.step;
-      s.warp_order->issued(slot);
+      end_step(w, context, 1, cx);
       ++stats.scalar_instructions;
       return s.warps.wait_at_barrier(context, cx.now());
     case Op::scalar_load:
@@ -334,8 +384,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& unit = s.load_store;
   if (unit.is_busy()) return s.warps.wait_for_load_store(slot);
   if (unit.free > cx.now()) return s.warps.wake(context, unit.free);
-  ++w.step;
-  s.warp_order->issued(slot);
+  end_step(w, context, 1, cx);
   ++stats.memory_instructions;
   s.units.take_issue_slot(spec().rates(), slot, cycle);
   Transactions transactions;

@@ -16,7 +16,7 @@ void WarpContexts::swap_out(std::uint32_t block_context) {
 }
 
 SmActivity WarpContexts::dominant_stall(std::uint64_t mask) const {
-  auto const accesses = mask & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
+  auto const accesses = mask & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_ | fetch_wait_);
   int most = 0;
   auto what = SmActivity::idle;
   auto const consider = [&](int warps, SmActivity it) {
@@ -36,6 +36,7 @@ SmActivity WarpContexts::dominant_stall(std::uint64_t mask) const {
   consider_slots(load_store_wait_ & mask, SmActivity::load_store_stall);
   consider_slots(scalar_wait_ & mask, SmActivity::scalar_stall);
   consider_slots(barrier_wait_ & mask, SmActivity::barrier_stall);
+  consider_slots(fetch_wait_ & mask, SmActivity::fetch_stall);
   return what;
 }
 

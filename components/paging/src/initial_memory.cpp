@@ -185,6 +185,13 @@ void InitialMemory::coalesce() {
   }
 }
 
+void InitialMemory::map_fixed(std::uint64_t page, std::uint32_t gpu, std::uint64_t offset) {
+  auto const frame = physical(spec_.devices.gpu(gpu), offset);
+  gpu_tables_[gpu].map(page, frame, 0);
+  iommu_table_.map(page, frame, 0);
+  ++fixed_;
+}
+
 void InitialMemory::map_remotely() {
   for (auto const& p : placed_) {
     auto const frame = iommu_table_.find_mapped(p.page)->frame;
@@ -240,7 +247,7 @@ std::uint64_t InitialMemory::unmapped_pages() const {
   std::uint64_t planned = 0;
   planned_.each([&](std::uint64_t, DeviceId device) { planned += device == kNotPlanned ? 0 : 1; });
   // With rounded-up large pages, more pages may be mapped than buffers need.
-  auto const known = planned + iommu_table_.mapped_pages();
+  auto const known = planned + iommu_table_.mapped_pages() - fixed_;
   return total > known ? total - known : 0;
 }
 

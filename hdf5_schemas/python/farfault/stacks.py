@@ -13,6 +13,7 @@ RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "outstanding": "time_outstanding", "access_time": "access_time",
          "transactions": "transactions"}
 NAMED_BY = ("machine", "application", "stream")  # columns of kernels that identify their owner
+IF_FETCHED = "fetch_stall"  # counted only if SMs fetch instructions
 SUMS = ("access_time", "transactions")  # columns of a latency stack that are not stages
 
 
@@ -96,7 +97,7 @@ def _of_summary(run, scope, columns, what):
 def _of_applications(run, columns, what):
     columns = _in_summary(columns)
     table = run.final_summary("application", what, columns.values())
-    if not set(columns.values()) <= set(table) and len(table) == 1:
+    if not {c for name, c in columns.items() if name != IF_FETCHED} <= set(table) and len(table) == 1:
         whole = run.final_summary("machine", what, columns.values())  # a single application owns all of it
         whole.index = table.index
         table = whole
@@ -123,6 +124,7 @@ def _names(kernels):
 
 def _chosen(run, table, columns, what):
     """These columns of a table, under these names."""
+    columns = {name: column for name, column in columns.items() if name != IF_FETCHED or column in table}
     if not set(columns.values()) <= set(table):
         raise run.lacks(what)
     chosen = table[list(columns.values())].set_axis(list(columns), axis=1)

@@ -26,7 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PATTERNS = {"load_store": "", "l1_tlb": "////", "l2_tlb": "....", "walk_queue": "\\\\\\\\", "walk": "xxxx", "iommu": "", "fault": "||||",
             "l1_cache": "", "l2_cache": "++++", "dram_queue": "----", "dram": "////", "links": "//", "remote_memory": "oo",
             "outstanding": "..", "active": "", "memory_stall": "////", "fault_stall": "||||", "load_store_stall": "....",
-            "scalar_stall": "\\\\\\\\", "barrier_stall": "++++", "stopped": "xxxx", "idle": "", "outside": "----"}
+            "scalar_stall": "\\\\\\\\", "barrier_stall": "++++", "fetch_stall": "oo", "stopped": "xxxx", "idle": "", "outside": "----"}
 _PAPER = {
     "font.family": ["STIXGeneral", "DejaVu Sans"], "mathtext.fontset": "stix", "font.size": 8, "axes.titlesize": 8,
     "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7, "figure.titlesize": 8,

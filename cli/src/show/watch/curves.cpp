@@ -35,6 +35,7 @@ std::vector<CurveKind> const& kinds() {
         {"sm.by_gpu", "load_store_stall_time"},
         {"sm.by_gpu", "scalar_stall_time"},
         {"sm.by_gpu", "barrier_stall_time"},
+        {"sm.by_gpu", "fetch_stall_time"},
         {"sm.by_gpu", "stopped_time"}}},
       {"L1 TLB misses", {{"sm", "l1_tlb_misses"}}, {{"sm", "l1_tlb_hits"}, {"sm", "l1_tlb_misses"}}},
       {"L2 TLB misses", {{"l2_tlb", "misses"}}, {{"l2_tlb", "hits"}, {"l2_tlb", "misses"}}},

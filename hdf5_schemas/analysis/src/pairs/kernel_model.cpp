@@ -17,8 +17,11 @@ constexpr std::array<std::string_view, 6> kClocked{"sm_time_in_l1_tlb",     "sm_
 constexpr std::array<std::string_view, 4> kStalled{"memory_stall_time", "fault_stall_time",
                                                    "load_store_stall_time", "barrier_stall_time"};
 // Other activities of SMs with thread blocks, and the names of their causes.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNotStalled{
-    {{"active_time", "execution"}, {"scalar_stall_time", "scalar_stall"}, {"stopped_time", "stopped"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNotStalled{
+    {{"active_time", "execution"},
+     {"scalar_stall_time", "scalar_stall"},
+     {"fetch_stall_time", "fetch_stall"},
+     {"stopped_time", "stopped"}}};
 
 // Reduces figures of both runs to the mean of two amounts of work.
 struct EqualWork {

@@ -84,6 +84,7 @@ bool describe_sms(PairModel const& pair, Cause& c) {
   static std::map<std::string, std::pair<char const*, char const*>> const activities{
       {"execution", {"SM execution", "active_time"}},
       {"scalar_stall", {"scalar-cache stalls", "scalar_stall_time"}},
+      {"fetch_stall", {"instruction-fetch stalls", "fetch_stall_time"}},
       {"stopped", {"SMs stopped by the driver or throttling", "stopped_time"}}};
   auto const &a = pair.sms_a, &b = pair.sms_b;
   c.modelled = true;

@@ -115,6 +115,7 @@ std::vector<Acting> const& acting() {
       {"clock", {{kClock}}},
       {"execution", {{"gpu.sm."}, {"gpu.sms"}, kWorkload}},
       {"scalar_stall", {{"gpu.scalar_cache."}, kWorkload}},
+      {"fetch_stall", {{"gpu.instruction_cache."}, kWorkload}},
       {"stopped", {{"driver.", "gpu.sm.", "memory."}}},
       {"occupancy", {{"gpu.sms", "gpu.sm.", "application."}, kPlaces, kWorkload}},
       {"accesses", {{"gpu.line_bytes", "gpu.warp_width"}, kPlaces, kWorkload}},

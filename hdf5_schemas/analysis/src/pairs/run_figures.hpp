@@ -50,6 +50,7 @@ inline constexpr auto kSmFigures = std::to_array<std::string_view>({
     "load_store_stall_time",
     "scalar_stall_time",
     "barrier_stall_time",
+    "fetch_stall_time",
     "stopped_time",
     // Not in the table of kernels:
     "idle_time",

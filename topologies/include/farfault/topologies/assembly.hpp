@@ -19,7 +19,7 @@
 
 #include "farfault/compute/dispatcher.hpp"
 #include "farfault/compute/host.hpp"
-#include "farfault/compute/scalar_cache.hpp"
+#include "farfault/compute/read_only_cache.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
@@ -42,6 +42,7 @@
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/link_scale.hpp"
 #include "farfault/topologies/machine.hpp"
+#include "farfault/topologies/read_only_caches.hpp"
 #include "farfault/topologies/routing.hpp"
 #include "farfault/topologies/translation_levels.hpp"
 #include "farfault/translation/fault_path.hpp"
@@ -233,6 +234,10 @@ struct MachineConfig {
     auto const epoch = batch.eviction_order.facts().epoch;
     return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
   }
+  // The read-only caches between SMs and their L2 slices.
+  std::vector<ReadOnlyCacheKind> read_only_caches() const;
+  // How SMs fetch instructions; nothing if these are there when a warp needs them.
+  std::optional<CodeParams> code() const;
   // The levels of TLBs from the SMs to the GMMU.
   std::vector<TlbLevelParams> tlb_levels() const;
   // True if gpu.sm.thread_blocks is adaptive, with decisions at each period.
@@ -373,10 +378,15 @@ class Assembly {
   std::size_t replays_of_gpu() const;
   std::size_t counter_orders_of_gpu() const;
   PageTable const& mapped_for(Gpu const& gpu) const;  // initial mappings that its TLBs may hold
+  std::uint64_t room_for_contexts() const;
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;
-  void plan_translation(std::uint32_t scalar_caches);
-  // The first level as an SM reaches it, or a scalar cache (numbered after the SMs).
+  void plan_code();
+  void map_code(InitialMemory& memory, std::uint32_t gpu) const;
+  FetchSpec fetch_of(Gpu const& gpu, ReadOnlyCacheKind const& cache, std::uint32_t sm) const;
+  std::uint32_t sms_together() const;
+  void plan_translation();
+  // The first level as an SM reaches it, or a read-only cache (numbered after the SMs).
   TlbRoute route_of_client(std::uint32_t client) const;
   // The TLBs that send requests to the GMMU.
   TlbGroups last_tlbs() const;
@@ -391,7 +401,7 @@ class Assembly {
   void add_rdma(Gpu& gpu);
   void add_memory(Gpu& gpu);
   void add_sm(Gpu& gpu, std::uint32_t index);
-  void add_scalar_cache(Gpu& gpu, std::uint32_t index);
+  void add_read_only_cache(Gpu& gpu, std::size_t kind, std::uint32_t index);
   void build_nics();
   void build_fabric();
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
@@ -439,6 +449,8 @@ class Assembly {
     std::uint16_t at_b = 0;
   };
   std::vector<LinkNumbers> link_numbers_;              // by link: its place in links_of_ at either end
+  std::optional<CodeLayout> code_;                     // if SMs fetch instructions
+  std::vector<ReadOnlyCacheKind> read_only_;           // kinds of read-only caches
   std::vector<std::unique_ptr<TlbLevel>> tlb_levels_;  // from the SMs to the GMMU
   std::unique_ptr<System> system_;
   std::vector<std::unique_ptr<Gpu>> gpus_;

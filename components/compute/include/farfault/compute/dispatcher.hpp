@@ -44,6 +44,7 @@ struct DispatcherSpec {
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
   bool counts_evictions = false;           // the driver reports evictions
   bool may_stall = false;                  // the driver may stop all SMs
+  bool fetches = false;                    // SMs fetch instructions
 
   ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
   bool controls_sms() const { return may_stall || sm.thread_blocks.facts().adapts; }

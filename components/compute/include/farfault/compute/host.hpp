@@ -120,6 +120,7 @@ struct HostSpec {
   std::uint32_t gpus = 1;
   Applications const* applications = nullptr;
   bool asks_for_write_back = false;  // at the end of a kernel
+  bool fetches = false;              // SMs fetch instructions
 };
 
 // For the host's timer.

@@ -25,9 +25,10 @@ void add_owner_columns(TableInfo& table, Applications const& applications);
 void add_owner_cells(std::vector<Cell>& cells, Applications const& applications, std::uint32_t kernel,
                      std::uint32_t launch);
 
-// A column per counter of SmStats, except `without`.
-void add_sm_columns(TableInfo& table, std::string_view without = {});
-void add_sm_cells(std::vector<Cell>& cells, SmStats const& counts, std::string_view without = {});
+// A column per counter of SmStats that exists, except `without`. fetches: SMs fetch instructions.
+void add_sm_columns(TableInfo& table, bool fetches, std::string_view without = {});
+void add_sm_cells(std::vector<Cell>& cells, SmStats const& counts, bool fetches,
+                  std::string_view without = {});
 
 // A kernel that has ended on one GPU of several.
 struct KernelOnGpu {
@@ -39,8 +40,8 @@ struct KernelOnGpu {
 
 // The table of kernels by GPU: a row per kernel and GPU. Over the GPUs, the columns of SMs add up to those of
 // the table of kernels.
-TableInfo kernels_by_gpu_table(Applications const& applications);
+TableInfo kernels_by_gpu_table(Applications const& applications, bool fetches);
 std::vector<Cell> cells_of(KernelOnGpu const& record, std::string const& gpu,
-                           Applications const& applications);
+                           Applications const& applications, bool fetches);
 
 }  // namespace farfault

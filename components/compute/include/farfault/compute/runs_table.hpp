@@ -24,9 +24,9 @@ struct RunRecord {
   SmStats counts{};  // of these kernels, on all their SMs
 };
 
-// The first column is the application, if rows name applications.
-TableInfo runs_table(bool names_applications);
+// The first column is the application, if rows name applications. fetches: SMs fetch instructions.
+TableInfo runs_table(bool names_applications, bool fetches);
 // `application`: its name; empty if rows name none.
-std::vector<Cell> cells_of(RunRecord const& run, std::string const& application);
+std::vector<Cell> cells_of(RunRecord const& run, std::string const& application, bool fetches);
 
 }  // namespace farfault

@@ -11,7 +11,9 @@
 //   translated before are done; warps keep running meanwhile.
 // - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, so the increase of its
 //   counters at the SM's last block of a kernel is the kernel's.
-// - Not modelled: instruction fetch.
+// - Instructions: by default they are there when a warp needs them. Otherwise warps fetch lines of code from
+// an
+//   instruction cache, into instruction_windows.hpp, and wait for them.
 #pragma once
 
 #include <array>
@@ -20,73 +22,18 @@
 #include <vector>
 
 #include "farfault/compute/held_blocks.hpp"
+#include "farfault/compute/instruction_windows.hpp"
 #include "farfault/compute/load_store_state.hpp"
-#include "farfault/compute/sm_params.hpp"
+#include "farfault/compute/sm_spec.hpp"
 #include "farfault/compute/sm_stats.hpp"
 #include "farfault/compute/warp_contexts.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
-#include "farfault/parts/address_map.hpp"
-#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
 
 class LoadStoreUnit;
-
-struct SmSpec {
-  SmParams sm;
-  L1TlbParams l1_tlb;
-  L1CacheParams l1_cache;
-  Clock clock{1'000'000'000};
-  std::uint32_t index = 0;
-  DeviceId device = 0;
-  std::uint32_t warp_width = 64;
-  std::uint32_t line_bytes = 64;
-  unsigned page_bits = 12;
-  std::uint32_t page_sizes = 1;                // bit s: there may be pages of 2^s base pages
-  PageTable const* mapped_at_start = nullptr;  // its TLB may hold translations of it
-  std::uint32_t slices = 1;
-  AddressMap memory;
-  TlbRoute tlbs{};
-  std::uint32_t local_train = 1;       // maximum lines per message to this GPU's memory
-  std::uint32_t remote_train = 1;      // and to other devices' memories
-  std::uint32_t train_block = 64;      // bytes: a power of two; a train stays within a block of this size
-  std::uint32_t moves = 1;             // maximum outstanding invalidations
-  std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
-  std::uint32_t scalar_requests = 32;  // maximum outstanding there
-  PageUseRule page_uses;               // page uses reported to the driver
-  PhysAddr contexts = 0;               // address of saved contexts: areas of area_bytes()
-  Applications const* applications = nullptr;
-  bool may_stall = false;              // the driver may stop the GPU
-  bool reports_stalled_warps = false;  // to the L2 TLB
-
-  // The context of a whole SM, the maximum of a block, in whole pages of 4 KiB.
-  static std::uint64_t area_bytes(SmParams const& sm) {
-    auto const bytes = sm.registers * std::uint64_t{4} + sm.shared_bytes +
-                       std::uint64_t{sm.max_warps} * sm.thread_blocks.facts().context.warp_bytes;
-    return (bytes + 4095) / 4096 * 4096;
-  }
-  // Number of areas per SM: one per block that may wait, and one for a block being swapped out.
-  static std::uint32_t areas(SmParams const& sm) {
-    auto const blocks = sm.thread_blocks.facts();
-    return blocks.swap_trigger != ThreadBlocks::SwapTrigger::none ? blocks.max_extra + 1 : 0;
-  }
-  // True if blocks may be swapped out.
-  bool swaps_blocks() const { return areas(sm) != 0; }
-
-  ExecutionRates rates() const {
-    return {.simds = sm.simds,
-            .vector_cycles = (warp_width + sm.simd_lanes - 1) / sm.simd_lanes,
-            .special_cycles = (warp_width + sm.special_lanes - 1) / sm.special_lanes,
-            .scalar_rate = sm.scalar_rate,
-            .shared_bytes_per_cycle = sm.shared_bytes_per_cycle,
-            .dependent_latency = sm.dependent_latency,
-            .shared_latency = sm.shared_latency,
-            .warp_width = warp_width,
-            .single_issue = sm.issue == IssueRule::one};
-  }
-};
 
 // An instruction obtained from a warp's kernel.
 struct DecodedInstruction {
@@ -133,6 +80,7 @@ struct SmState {
   ExecutionUnits units;
   LoadStoreState load_store;
   std::uint32_t scalar_credits = 0;
+  InstructionWindows instructions;  // if they are fetched
   ByStream<SmStats> stats;
   ByStream<SmStats> reported;  // values at the last report
   SmTimes times;
@@ -179,6 +127,13 @@ struct SmState {
                       "stall cause, summed over SMs",
                       StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::barrier_stall); }}
             .stored_summed(),
+        Stat<SmState>{
+            "fetch_stall_time", "ps",
+            "Time in which no warp executed or could issue, with instructions that have not arrived "
+            "as the most frequent stall cause, summed over SMs",
+            StatKind::counter, [](S s) { return s.times.activity.in(SmActivity::fetch_stall); }}
+            .stored_summed()
+            .only_when<&SmSpec::fetches>(),
         Stat<SmState>{
             "stopped_time", "ps",
             "Time in which the SM was stopped by the driver or the thread-block policy, summed over SMs",
@@ -248,7 +203,7 @@ class Sm final : public Component<SmSpec, SmState> {
   In<StartBlock> start = in<&Sm::on_start>("start");
   In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
   In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
-  In<ScalarResponse> scalar_response = in<&Sm::on_scalar>("scalar_response");
+  In<ReadOnlyResponse> scalar_response = in<&Sm::on_scalar>("scalar_response");
   In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
   In<Invalidate> invalidate = in<&Sm::on_invalidate>("invalidate");
   Self<Tick> tick = timer<&Sm::on_tick>("tick");
@@ -256,13 +211,16 @@ class Sm final : public Component<SmSpec, SmState> {
   Out<BlockDone> done = out<BlockDone>("done");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
-  Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
+  Out<ReadOnlyRequest> scalar_request = out<ReadOnlyRequest>("scalar_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
   Out<PageUse> used;  // if the driver tracks page uses
   // If gpu.sm.thread_blocks or the driver controls SMs.
   In<BlockControl> control;
   Self<Tick> moved;
+  // If instructions are fetched.
+  Out<ReadOnlyRequest> fetch_request;
+  In<ReadOnlyResponse> fetched;
 
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
@@ -272,12 +230,13 @@ class Sm final : public Component<SmSpec, SmState> {
 
   void on_start(StartBlock const& m, Cx& cx) const;
   void on_memory(MemResponse const& m, Cx& cx) const;
-  void on_scalar(ScalarResponse const& m, Cx& cx) const;
+  void on_scalar(ReadOnlyResponse const& m, Cx& cx) const;
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_tick(Tick const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_control(BlockControl const& m, Cx& cx) const;
   void on_moved(Tick const& m, Cx& cx) const;
+  void on_fetched(ReadOnlyResponse const& m, Cx& cx) const;
 
   std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
   bool is_remote(PhysAddr address) const { return device_of(address) != spec().device; }
@@ -289,8 +248,17 @@ class Sm final : public Component<SmSpec, SmState> {
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
   // Occupies the execution units (execution_units.hpp), with one wake-up for the whole group. Memory
   // instructions do not wait behind groups.
-  void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
-               SmState& s) const;
+  void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats, Cx& cx) const;
+  // The step of a warp, of this many instructions, has issued.
+  void end_step(Warp& w, std::uint32_t context, std::uint32_t instructions, Cx& cx) const {
+    ++w.step;
+    cx.state().warp_order->issued(w.slot);
+    if (spec().fetches()) fetch_next(context, instructions, cx);
+  }
+  void fetch_next(std::uint32_t context, std::uint32_t instructions, Cx& cx) const;
+  // True if the warp's next instruction has arrived.
+  bool has_fetched(std::uint32_t context, WarpInstruction const& next, Cx& cx) const;
+  void request_lines(std::uint32_t context, Cx& cx) const;
   void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
   Launchable const& program_of(Warp const& w) const { return spec().applications->launchable(w.kernel); }
   void end_block(Warp const& w, std::uint8_t stream, Cx& cx) const;

@@ -6,8 +6,8 @@
 //   accesses, and enter others later; responses in between update its contexts.
 // - Limits: 64 slots and 65,536 contexts, so that a context number takes 16 bits.
 // - A warp in a slot may issue (ready), may issue at a time (timed), or waits: for its accesses, the
-//   load/store unit, the scalar cache, or at a barrier of its block, which opens when all warps of the block
-//   that have not ended have arrived.
+//   load/store unit, the scalar cache, its next instruction, or at a barrier of its block, which opens when
+//   all warps of the block that have not ended have arrived.
 // - Faults: a faulted access is stalled until the replay of its page. A warp waits for faults only if it
 //   waits for its accesses and all of these are faulted; a block, if each of its live warps waits for
 //   faults only or is at a barrier that only warps waiting for faults have not reached. Accesses in the
@@ -170,6 +170,14 @@ class WarpContexts {
 
   void wait_for_load_store(std::uint32_t slot) { load_store_wait_ |= bit(slot); }
   void wait_for_scalar(std::uint32_t slot) { scalar_wait_ |= bit(slot); }
+  void wait_for_fetch(std::uint32_t slot) { fetch_wait_ |= bit(slot); }
+  // The warp's next instruction has arrived: it may issue from `at` on, if it waited for this.
+  void fetched(std::uint32_t context, Time at) {
+    auto const slot = warps_[context].slot;
+    if (slot == kNone || (fetch_wait_ & bit(slot)) == 0) return;
+    fetch_wait_ &= ~bit(slot);
+    wake(context, at);
+  }
   void load_store_free(Time at) { wake_all(load_store_wait_, at); }
   void scalar_free(Time at) { wake_all(scalar_wait_, at); }
   void wait_at_barrier(std::uint32_t context, Time now) {
@@ -214,7 +222,7 @@ class WarpContexts {
   SmActivity activity() {
     if ((ready_ | timed_) != 0) return SmActivity::active;
     if (faulted_ != 0) return dominant_stall(slots());
-    Masks const waits{idle_, load_store_wait_, scalar_wait_, barrier_wait_};
+    Masks const waits{idle_, load_store_wait_, scalar_wait_, barrier_wait_, fetch_wait_};
     auto& cached = cached_.value;
     if (waits != cached.of) cached = {waits, dominant_stall(slots())};
     return cached.what;
@@ -234,7 +242,7 @@ class WarpContexts {
 
   auto members() {
     return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, barrier_wait_,
-                    in_slot_, warps_, free_, blocks_, faulted_, cached_);
+                    in_slot_, warps_, free_, blocks_, faulted_, cached_, fetch_wait_);
   }
 
  private:
@@ -255,10 +263,11 @@ class WarpContexts {
     std::uint64_t load_store;
     std::uint64_t scalar;
     std::uint64_t barrier;
+    std::uint64_t fetch;
     bool operator==(Masks const&) const = default;
   };
   struct CachedActivity {
-    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};  // impossible: idle slots that wait
+    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0, 0};  // impossible: idle slots that wait
     SmActivity what = SmActivity::idle;
   };
 
@@ -282,7 +291,7 @@ class WarpContexts {
   void remove(std::uint32_t context) {
     auto const slot = warps_[context].slot;
     bool const was_timed = (timed_ & bit(slot)) != 0;
-    for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_, &barrier_wait_})
+    for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_, &barrier_wait_, &fetch_wait_})
       *mask &= ~bit(slot);
     if (was_timed) first_timed_ = find_first_timed();
     idle_ |= bit(slot);
@@ -313,6 +322,7 @@ class WarpContexts {
   std::uint64_t load_store_wait_ = 0;
   std::uint64_t scalar_wait_ = 0;
   std::uint64_t barrier_wait_ = 0;
+  std::uint64_t fetch_wait_ = 0;
   Time first_timed_ = Time::max();      // earliest issue time of the timed warps
   std::vector<std::uint32_t> in_slot_;  // context
   std::vector<Warp> warps_;             // by context

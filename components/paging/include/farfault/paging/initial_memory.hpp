@@ -88,6 +88,9 @@ class InitialMemory {
     return owner >= kFirstCpu ? kFirstCpu : static_cast<DeviceId>(spec_.devices.number_of(owner));
   }
 
+  // Maps a page outside all buffers, which never moves, at an offset in a GPU's memory beyond its data.
+  void map_fixed(std::uint64_t page, std::uint32_t gpu, std::uint64_t offset);
+
   // A GPU's table has the pages in its memory, and after map_remotely() the pages of other devices, too.
   PageTable const& gpu_table(std::uint32_t gpu) const { return gpu_tables_[gpu]; }
   void map_remotely();
@@ -138,6 +141,7 @@ class InitialMemory {
   PlannedPages planned_;
   HostPages host_pages_;
   std::uint64_t coalesced_ = 0;
+  std::uint64_t fixed_ = 0;  // pages of map_fixed()
 };
 
 }  // namespace farfault

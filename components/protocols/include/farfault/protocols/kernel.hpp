@@ -64,6 +64,7 @@ struct WarpInstruction {
   std::uint16_t bytes_per_lane = 0;  // load or store; scalar load: its total size, within one line
   Work work;                         // compute; scalar load: `scalar` counts its instructions
   std::uint64_t lanes = 0;           // bit i: lane i is active; other lanes' addresses are undefined
+  std::uint32_t offset = 0;          // in the kernel's code, if its shape states the size of the code
   std::array<VirtAddr, kMaxLanes> address;
 };
 
@@ -81,6 +82,7 @@ struct KernelShape {
   std::uint32_t threads_per_block = 1;
   std::uint32_t registers_per_thread = 32;
   std::uint64_t shared_bytes_per_block = 0;
+  std::uint32_t code_bytes = 0;  // 0: unknown; otherwise each instruction states its offset, below this
 };
 
 class Kernel {

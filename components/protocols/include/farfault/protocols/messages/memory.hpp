@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory accesses: of SMs to caches and DRAM, of scalar caches, of copy engines, and between devices.
+// Memory accesses: of SMs to caches and DRAM, of read-only caches, of copy engines, and between devices.
 #pragma once
 
 #include <cstdint>
@@ -50,22 +50,23 @@ struct MemResponse {
   std::uint32_t unused_2 = 0;
 };
 
-// Between an SM and its scalar cache. `sm` is the SM's number at that cache; `warp` is private to the SM.
-// Addresses are virtual, or addresses of kernel arguments. `launch` counts the application's kernel launches.
-struct ScalarRequest {
+// Between an SM and a read-only cache of a few SMs. `sm` is the SM's number at that cache; `tag` is private
+// to the SM. Addresses are virtual, or addresses of kernel arguments. `launch` counts the application's
+// kernel launches.
+struct ReadOnlyRequest {
   VirtAddr address = 0;
   std::uint32_t launch = 0;
+  std::uint32_t tag = 0;
   std::uint16_t sm = 0;
-  std::uint16_t warp = 0;
   Requester requester{};
-  std::uint8_t unused[5] = {};
+  std::uint8_t unused[3] = {};
 };
 // hit, missed: the data has arrived, from the cache or after a fill. Before that, a request may receive
 // `faulted` (its page is faulted) and then `replayed` (its translation is requested again).
-enum class ScalarStatus : std::uint8_t { hit, missed, faulted, replayed };
-struct ScalarResponse {
-  std::uint32_t warp;
-  ScalarStatus status = ScalarStatus::missed;
+enum class ReadOnlyStatus : std::uint8_t { hit, missed, faulted, replayed };
+struct ReadOnlyResponse {
+  std::uint32_t tag;
+  ReadOnlyStatus status = ReadOnlyStatus::missed;
   std::uint8_t unused[3] = {};
 };
 
@@ -152,8 +153,8 @@ struct Wire<RemoteResponse> : WireTo<Channel::response, Endpoint::requester> {
 
 using MemoryPackets = MessageList<RemoteRequest, RemoteResponse>;
 
-static_assert(Message<MemRequest> && Message<MemResponse> && Message<ScalarRequest> &&
-              Message<ScalarResponse>);
+static_assert(Message<MemRequest> && Message<MemResponse> && Message<ReadOnlyRequest> &&
+              Message<ReadOnlyResponse>);
 static_assert(Message<Flush> && Message<Flushed> && Message<CopyOrder> && Message<CopyDone>);
 
 }  // namespace farfault

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scalar cache between SMs and a mock L2 cache, L2 TLB and RDMA engine: clock 1 GHz, links of 1 ns, memory
 // 50 ns, translation 20 ns. Page p is in frame p + 7; pages from 0x1000 on are in the memory of GPU 1.
-#include "farfault/compute/scalar_cache.hpp"
+#include "farfault/compute/read_only_cache.hpp"
 
 #include <doctest/doctest.h>
 
 #include "hand_kernel.hpp"
 #include "memory_mock.hpp"
 
-namespace scalar_cache_test {
+namespace read_only_cache_test {
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -22,11 +22,11 @@ constexpr VirtAddr kRemote = 0x1000ULL << 12;
 constexpr std::uint64_t kNotMapped = 50;
 constexpr PhysAddr kLargeFrame = physical(0, 0x4000'0000);
 
-ScalarRequest request(VirtAddr address, std::uint16_t warp = 0, std::uint32_t kernel = 0,
-                      std::uint16_t sm = 0) {
-  return {address, kernel, sm, warp};
+ReadOnlyRequest request(VirtAddr address, std::uint32_t warp = 0, std::uint32_t kernel = 0,
+                        std::uint16_t sm = 0) {
+  return {.address = address, .launch = kernel, .tag = warp, .sm = sm};
 }
-Record<ScalarRequest> at(std::int64_t nanosecond, ScalarRequest const& r) {
+Record<ReadOnlyRequest> at(std::int64_t nanosecond, ReadOnlyRequest const& r) {
   return {Time{std::chrono::nanoseconds(nanosecond)}, r};
 }
 Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
@@ -34,10 +34,10 @@ Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
 }
 
 struct ScalarBench : Bench {
-  explicit ScalarBench(std::vector<Record<ScalarRequest>> script, ScalarCacheParams params = {},
+  explicit ScalarBench(std::vector<Record<ReadOnlyRequest>> script, ReadOnlyCacheParams params = {},
                        std::vector<Record<Invalidate>> invalidations = {}, std::uint8_t size = 0,
                        std::vector<Record<TranslateResponse>> replays = {})
-      : cache(system.add<ScalarCache>("scalar_cache", spec(params))) {
+      : cache(system.add<ReadOnlyCache>("scalar_cache", spec(params))) {
     feed(cache.request, std::move(script));
     responses = sinks(cache.response, 2);
     local = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.memory_response);
@@ -63,10 +63,11 @@ struct ScalarBench : Bench {
     invalidated = sinks(cache.invalidated, 1)[0];
     run();
   }
-  static ScalarCacheSpec spec(ScalarCacheParams const& params) {
-    ScalarCacheSpec s;
+  static ReadOnlyCacheSpec spec(ReadOnlyCacheParams const& params) {
+    ReadOnlyCacheSpec s;
     s.params = params;
     s.index = 40;
+    s.outstanding = params.sms * params.requests;
     s.memory_port = 41;
     s.remote_port = 42;
     s.moves = 8;
@@ -77,9 +78,9 @@ struct ScalarBench : Bench {
     s.memory = AddressMap(1, 256);
     return s;
   }
-  ScalarCache& cache;
+  ReadOnlyCache& cache;
   int faults = 0;  // number of requests for kNotMapped that are answered as unmapped
-  std::vector<Sink<ScalarResponse>*> responses;
+  std::vector<Sink<ReadOnlyResponse>*> responses;
   Memory* local = nullptr;
   Memory* remote = nullptr;
   Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
@@ -98,9 +99,9 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   CHECK(b.local->records()[0].message.address == physical(0, 9 << 12));
   CHECK(b.local->records()[0].message.from == 41);
   CHECK(b.responses[0]->nanoseconds() == Times{176});
-  CHECK(b.responses[0]->records()[0].message.warp == 5);
+  CHECK(b.responses[0]->records()[0].message.tag == 5);
   CHECK(b.responses[1]->nanoseconds() == Times{300 + 1 + 1});
-  CHECK(b.responses[1]->records()[0].message.warp == 6);
+  CHECK(b.responses[1]->records()[0].message.tag == 6);
   auto const& s = b.cache.state().stats[0];
   CHECK(s.tlb_misses == 1);
   CHECK(s.tlb_hits == 1);
@@ -121,10 +122,11 @@ TEST_CASE("scalar cache: one look-up and one response per cycle, and misses on a
 TEST_CASE("scalar cache: a response has hit or miss, and merged requests are misses") {
   ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(400, request(0x2000, 2)),
                  at(500, request(kKernelArguments, 3)), at(600, request(kKernelArguments, 4))});
-  std::vector<ScalarStatus> status;
+  std::vector<ReadOnlyStatus> status;
   for (auto const& r : b.responses[0]->records()) status.push_back(r.message.status);
-  CHECK(status == std::vector<ScalarStatus>{ScalarStatus::missed, ScalarStatus::missed, ScalarStatus::hit,
-                                            ScalarStatus::missed, ScalarStatus::hit});
+  CHECK(status == std::vector<ReadOnlyStatus>{ReadOnlyStatus::missed, ReadOnlyStatus::missed,
+                                              ReadOnlyStatus::hit, ReadOnlyStatus::missed,
+                                              ReadOnlyStatus::hit});
   CHECK(b.cache.state().stats[0].hits == 2);
 }
 
@@ -152,30 +154,30 @@ TEST_CASE("scalar cache: a line of another device is read over the RDMA engine")
 }
 
 TEST_CASE("scalar cache: hits pass requests that wait for an MSHR") {
-  ScalarCacheParams params;
+  ReadOnlyCacheParams params;
   params.mshrs = 1;
   ScalarBench b({at(100, request(0x2000, 1)), at(300, request(0x2040, 2)), at(301, request(0x2080, 3)),
                  at(302, request(0x2004, 4))},
                 params);
   // The second request holds the MSHR from 300 on, and the third waits for it; the fourth hits.
   std::vector<std::uint32_t> warps;
-  for (auto const& r : b.responses[0]->records()) warps.push_back(r.message.warp);
+  for (auto const& r : b.responses[0]->records()) warps.push_back(r.message.tag);
   CHECK(warps == std::vector<std::uint32_t>{1, 4, 2, 3});
   CHECK(b.responses[0]->nanoseconds()[1] == 302 + 1 + 1);
   CHECK(b.cache.waiting_for().empty());
 }
 
 TEST_CASE("scalar cache: with one MSHR, requests wait in order and all are answered") {
-  ScalarCacheParams params;
+  ReadOnlyCacheParams params;
   params.mshrs = 1;
   params.tlb_mshrs = 1;
-  std::vector<Record<ScalarRequest>> script;
+  std::vector<Record<ReadOnlyRequest>> script;
   for (std::uint16_t i = 0; i < 20; ++i)
     script.push_back(at(100, request((2ULL + i % 3) << 12 | i * 64U, i)));
   ScalarBench b(script, params);
   REQUIRE(b.responses[0]->count() == 20);
   std::vector<int> seen(20);
-  for (auto const& r : b.responses[0]->records()) ++seen[r.message.warp];
+  for (auto const& r : b.responses[0]->records()) ++seen[r.message.tag];
   for (auto const n : seen) CHECK(n == 1);
   auto const times = b.local->nanoseconds();
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i] >= times[i - 1] + 52);
@@ -231,17 +233,17 @@ TEST_CASE("scalar cache: requests for an unmapped page are repeated at its repla
   // arrives at 523, the lines at 577 and 578.
   CHECK(b.tlb->nanoseconds() == Times{101, 102, 501});
   CHECK(b.local->nanoseconds() == Times{125, 524, 525});
-  using Status = std::vector<ScalarStatus>;
+  using Status = std::vector<ReadOnlyStatus>;
   std::vector<std::uint32_t> warps;
   Status status;
   for (auto const& r : b.responses[0]->records()) {
-    warps.push_back(r.message.warp);
+    warps.push_back(r.message.tag);
     status.push_back(r.message.status);
   }
   CHECK(warps == std::vector<std::uint32_t>{5, 6, 7, 5, 7, 5, 7});
-  CHECK(status == Status{ScalarStatus::faulted, ScalarStatus::missed, ScalarStatus::faulted,
-                         ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::missed,
-                         ScalarStatus::missed});
+  CHECK(status == Status{ReadOnlyStatus::faulted, ReadOnlyStatus::missed, ReadOnlyStatus::faulted,
+                         ReadOnlyStatus::replayed, ReadOnlyStatus::replayed, ReadOnlyStatus::missed,
+                         ReadOnlyStatus::missed});
   CHECK(b.responses[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
   auto const& s = b.cache.state().stats[0];
   CHECK(s.faulted == 2);
@@ -252,7 +254,7 @@ TEST_CASE("scalar cache: requests for an unmapped page are repeated at its repla
 
 TEST_CASE("scalar cache: requests for a settled page are read immediately, without a translation request") {
   auto const base = kNotMapped << 12;
-  ScalarCacheParams params;
+  ReadOnlyCacheParams params;
   params.mshrs = 1;  // the second waits for the first
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7)), at(700, request(base + 128, 8))},
                 params, {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), FoundBy::settled}}});
@@ -272,7 +274,7 @@ TEST_CASE("scalar cache: requests for a settled page are read immediately, witho
 
 TEST_CASE("scalar cache: an invalidation waits for all requests for a settled page, also behind an MSHR") {
   auto const base = kNotMapped << 12;
-  ScalarCacheParams params;
+  ReadOnlyCacheParams params;
   params.mshrs = 1;  // the second read starts after the first
   ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7))}, params,
                 {{Time{510ns},
@@ -286,4 +288,4 @@ TEST_CASE("scalar cache: an invalidation waits for all requests for a settled pa
   CHECK(b.cache.waiting_for().empty());
 }
 
-}  // namespace scalar_cache_test
+}  // namespace read_only_cache_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "farfault/compute/scalar_cache.hpp"
+#include "farfault/compute/read_only_cache.hpp"
 
 #include <algorithm>
 
@@ -12,16 +12,16 @@ constexpr std::uint32_t kTagMask = (1U << kDrainBit) - 1;
 
 }  // namespace
 
-ScalarCache::ScalarCache(Slot<ScalarCacheSpec> slot) : Component(std::move(slot)) {
+ReadOnlyCache::ReadOnlyCache(Slot<ReadOnlyCacheSpec> slot) : Component(std::move(slot)) {
   if (spec().page_uses.enabled) used = out<PageUse>("used");
 }
 
-ScalarCacheState ScalarCache::initial() const {
+ReadOnlyCacheState ReadOnlyCache::initial() const {
   auto const& p = spec().params;
-  auto const outstanding = p.sms * p.requests;
-  ScalarCacheState s;
+  auto const outstanding = spec().outstanding;
+  ReadOnlyCacheState s;
   s.next_launch.assign(spec().applications->count(), 0);
-  s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
+  s.stats = ByApplication<ReadOnlyCacheStats>(spec().applications->count());
   // Sized for the maximum, so that nothing stalls for room.
   s.translation = {
       p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes, spec().mapped_at_start),
@@ -34,26 +34,27 @@ ScalarCacheState ScalarCache::initial() const {
        .invalidations = spec().moves},
       spec().page_uses};
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
-  s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
-  s.stalled = Ring<ScalarRequest>(outstanding);
+  s.mshrs = MshrTable<ReadOnlyRequest>(p.mshrs, outstanding);
+  s.stalled = Ring<ReadOnlyRequest>(outstanding);
   return s;
 }
 
-ScalarCache::ApplicationStats ScalarCache::application_stats() const {
-  return counted_by_application<&ScalarCacheState::stats>(spec().applications->names());
+ReadOnlyCache::ApplicationStats ReadOnlyCache::application_stats() const {
+  return counted_by_application<&ReadOnlyCacheState::stats>(spec().applications->names());
 }
 
-std::vector<ScalarCache::PolicyStats> ScalarCache::policy_stats() const {
+std::vector<ReadOnlyCache::PolicyStats> ReadOnlyCache::policy_stats() const {
   auto const& p = spec().params;
-  return {{{"gpu.scalar_cache.tlb_organization", p.tlb.organization.stats()},
-           [](ScalarCacheState const& s) -> StatSource const& { return s.translation.tlb(); }},
-          {{"gpu.scalar_cache.tlb_replacement", p.tlb.replacement.stats()},
-           [](ScalarCacheState const& s) -> StatSource const& { return *s.translation.tlb(); }},
-          {{"gpu.scalar_cache.replacement", p.replacement.stats()},
-           [](ScalarCacheState const& s) -> StatSource const& { return s.cache.replacement(); }}};
+  auto const section = "gpu." + spec().kind;
+  return {{{section + ".tlb_organization", p.tlb.organization.stats()},
+           [](ReadOnlyCacheState const& s) -> StatSource const& { return s.translation.tlb(); }},
+          {{section + ".tlb_replacement", p.tlb.replacement.stats()},
+           [](ReadOnlyCacheState const& s) -> StatSource const& { return *s.translation.tlb(); }},
+          {{section + ".replacement", p.replacement.stats()},
+           [](ReadOnlyCacheState const& s) -> StatSource const& { return s.cache.replacement(); }}};
 }
 
-std::string ScalarCache::waiting_for() const {
+std::string ReadOnlyCache::waiting_for() const {
   auto const& s = state();
   auto const& t = s.translation;
   if (s.mshrs.in_use() == 0 && t.mshrs().in_use() == 0 && t.faulted().pages() == 0 && s.stalled.empty())
@@ -63,21 +64,21 @@ std::string ScalarCache::waiting_for() const {
          std::to_string(s.stalled.size() + t.translated().size()) + " requests stalled";
 }
 
-void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
+void ReadOnlyCache::on_request(ReadOnlyRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (auto& next = s.next_launch[m.requester.application]; m.launch >= next) {
+  if (auto& next = s.next_launch[m.requester.application]; spec().cleared_at_launch && m.launch >= next) {
     next = m.launch + 1;
     s.cache.clear();
   }
   accept(m, cx);
 }
 
-void ScalarCache::accept(ScalarRequest const& m, Cx& cx) const {
+void ReadOnlyCache::accept(ReadOnlyRequest const& m, Cx& cx) const {
   if (!serve(m, false, cx)) cx.state().stalled.push(m);
 }
 
 // False if the request must wait for an MSHR.
-bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
+bool ReadOnlyCache::serve(ReadOnlyRequest const& m, bool again, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   if (m.address >= kKernelArguments) {
@@ -99,8 +100,8 @@ bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
 }
 
 // False without a free MSHR.
-bool ScalarCache::wait_for_translation(std::uint64_t page, ScalarRequest const& m, bool again, Time at,
-                                       Cx& cx) const {
+bool ReadOnlyCache::wait_for_translation(std::uint64_t page, ReadOnlyRequest const& m, bool again, Time at,
+                                         Cx& cx) const {
   auto& client = cx.state().translation;
   std::optional<std::uint32_t> entry;
   switch (client.place(page, again, entry)) {
@@ -126,13 +127,13 @@ bool ScalarCache::wait_for_translation(std::uint64_t page, ScalarRequest const& 
 }
 
 // A translated request at the cache.
-bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const {
+bool ReadOnlyCache::read(PhysAddr address, ReadOnlyRequest const& m, Time at, Cx& cx) const {
   auto& s = cx.state();
   auto const line = address / spec().line_bytes;
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (s.cache.lookup(line)) {
     ++s.stats[m.requester.application].hits;
-    respond(m, looked_up, ScalarStatus::hit, cx);
+    respond(m, looked_up, ReadOnlyStatus::hit, cx);
     return true;
   }
   auto entry = s.mshrs.find(line);
@@ -160,14 +161,14 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
 }
 
 // Sends one response per cycle.
-void ScalarCache::respond(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const {
+void ReadOnlyCache::respond(ReadOnlyRequest const& m, Time at, ReadOnlyStatus status, Cx& cx) const {
   auto& s = cx.state();
   auto const start = std::max(at, s.response_free);
   s.response_free = spec().clock.after(start);
-  cx.send(response, m.sm, ScalarResponse{m.warp, status, {}}, start - cx.now());
+  cx.send(response, m.sm, ReadOnlyResponse{m.tag, status, {}}, start - cx.now());
 }
 
-void ScalarCache::resume(Cx& cx) const {
+void ReadOnlyCache::resume(Cx& cx) const {
   auto& s = cx.state();
   auto& client = s.translation;
   for (auto& queue = client.translated(); !queue.empty(); client.pop_translated()) {
@@ -180,61 +181,62 @@ void ScalarCache::resume(Cx& cx) const {
   while (again.empty() && !s.stalled.empty() && serve(s.stalled.front(), false, cx)) s.stalled.pop();
 }
 
-void ScalarCache::park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const {
+void ReadOnlyCache::park(std::uint64_t page, ReadOnlyRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   s.translation.park(page, m);
   ++s.stats[m.requester.application].faulted;
-  respond(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
+  respond(m, std::max(s.port_free, cx.now()), ReadOnlyStatus::faulted, cx);
 }
 
-void ScalarCache::report_use(std::uint64_t page, Cx& cx) const {
+void ReadOnlyCache::report_use(std::uint64_t page, Cx& cx) const {
   if (cx.state().translation.must_report(page, Access::read, cx.now()))
     cx.send(used, PageUse{page, spec().device, Access::read, {}});
 }
 
 // Effects of a response on the requests that wait for it (translation_client.hpp).
-struct ScalarCache::Responding {
-  ScalarCache const& cache;
+struct ReadOnlyCache::Responding {
+  ReadOnlyCache const& cache;
   TranslateResponse const& m;
   Cx& cx;
 
-  void translated(ScalarRequest const& waiting) {
+  void translated(ReadOnlyRequest const& waiting) {
     cache.report_use(m.page, cx);
     auto& queued = cx.state().translation.translated().push(waiting);
     queued.address = m.translation().physical_of(waiting.address, cache.spec().page_bits);
   }
-  void faulted(ScalarRequest const& waiting) { cache.park(m.page, waiting, cx); }
-  void again(ScalarRequest const& parked) { cache.respond(parked, cx.now(), ScalarStatus::replayed, cx); }
-  void settled(ScalarRequest const& parked) {
+  void faulted(ReadOnlyRequest const& waiting) { cache.park(m.page, waiting, cx); }
+  void again(ReadOnlyRequest const& parked) { cache.respond(parked, cx.now(), ReadOnlyStatus::replayed, cx); }
+  void settled(ReadOnlyRequest const& parked) {
     again(parked);
     translated(parked);
   }
-  static std::uint16_t requester(ScalarRequest const& parked) { return parked.sm; }
+  static std::uint16_t requester(ReadOnlyRequest const& parked) { return parked.sm; }
 };
 
 // Requests for the page proceed before stalled requests.
-void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
+void ReadOnlyCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   if (!cx.state().translation.respond(m, Responding{*this, m, cx})) return;
   resume(cx);
   acknowledge_invalidations(cx);
 }
 
-void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
+void ReadOnlyCache::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   s.translation.responded(m.tag >> kDrainBit & 1);
   auto const entry = m.tag & kTagMask;
   s.cache.fill(s.mshrs.key(entry), false);
-  s.mshrs.release(entry, [&](ScalarRequest const& to) { respond(to, cx.now(), ScalarStatus::missed, cx); });
+  s.mshrs.release(entry,
+                  [&](ReadOnlyRequest const& to) { respond(to, cx.now(), ReadOnlyStatus::missed, cx); });
   resume(cx);
   acknowledge_invalidations(cx);
 }
 
-void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
+void ReadOnlyCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   cx.state().translation.invalidate(m);
   acknowledge_invalidations(cx);
 }
 
-void ScalarCache::acknowledge_invalidations(Cx& cx) const {
+void ReadOnlyCache::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   s.translation.acknowledge([&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
@@ -244,6 +246,6 @@ void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   });
 }
 
-template class Component<ScalarCacheSpec, ScalarCacheState>;
+template class Component<ReadOnlyCacheSpec, ReadOnlyCacheState>;
 
 }  // namespace farfault

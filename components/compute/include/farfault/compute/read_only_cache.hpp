@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): serves reads
-// that a warp makes once for all its lanes.
+// A read-only cache of a few SMs. Scalar cache (GCN: of up to four CUs; NVIDIA: the constant cache of one
+// SM): reads that a warp makes once for all its lanes.
 //
-// - Request: one port cycle, a look-up in the cache's own TLB (misses: L2 TLB), a look-up in the cache.
-//   Misses are merged by line and read from the L2 cache or, over the RDMA engine, from another device.
+// - Request: one port cycle, a look-up in the cache's own TLB (misses: the first level of shared TLBs), a
+//   look-up in the cache. Misses are merged by line and read from the L2 cache or, over the RDMA engine, from
+//   another device.
 // - Stalls: a request without a free MSHR stalls, in order with other stalled requests. Later requests that
 //   need no new MSHR, or get one, proceed.
-// - Read-only; cleared at the first request of each kernel launch, of any application.
+// - If it is to be cleared at launches: at the first request of each kernel launch, of any application.
 // - Kernel arguments are in the memory of the kernel's own GPU, written by the launch, and not translated.
 // - Invalidation: drops the page's translation immediately, and its lines when the reads that used the
 //   translation are done; then it is acknowledged.
@@ -31,7 +32,8 @@
 
 namespace farfault {
 
-struct ScalarCacheParams {
+// As of a scalar cache.
+struct ReadOnlyCacheParams {
   std::uint32_t sms = 4;
   ByteSize size{std::uint64_t{16} << 10};
   std::uint32_t ways = 4;
@@ -42,6 +44,9 @@ struct ScalarCacheParams {
   TlbPolicies tlb;
   PolicyChoice<Replacement> replacement{"lru"};
   std::uint32_t requests = 32;
+};
+
+struct ScalarCacheParams : ReadOnlyCacheParams {
   void describe(ParamTable& t) {
     t.count("sms", sms, {1, 64}, "SMs that share a scalar cache",
             "GCN3: up to 4; CDNA 3 white paper: 2; NVIDIA: constant cache of each SM");
@@ -63,8 +68,11 @@ struct ScalarCacheParams {
   }
 };
 
-struct ScalarCacheSpec {
-  ScalarCacheParams params;
+struct ReadOnlyCacheSpec {
+  ReadOnlyCacheParams params;
+  std::string kind = "scalar_cache";  // of the component, and the name of its section
+  bool cleared_at_launch = true;
+  std::uint32_t outstanding = 128;  // maximum requests of its SMs
   Clock clock{1'000'000'000};
   std::uint32_t index = 0;        // among the clients of the TLBs of its GPU, behind the SMs
   std::uint16_t memory_port = 0;  // its number among the clients of the L2 slices
@@ -82,7 +90,7 @@ struct ScalarCacheSpec {
   TlbRoute tlbs{};
 };
 
-struct ScalarCacheStats {
+struct ReadOnlyCacheStats {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t tlb_hits = 0;
@@ -90,11 +98,10 @@ struct ScalarCacheStats {
   std::uint64_t remote_accesses = 0;
   std::uint64_t faulted = 0;
 
-  static std::span<Stat<ScalarCacheStats> const> list() {
-    using S = ScalarCacheStats const&;
-    static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
-        {"hits", "count", "Requests that hit the cache", StatKind::counter,
-         [](S s) { return s.hits; }},
+  static std::span<Stat<ReadOnlyCacheStats> const> list() {
+    using S = ReadOnlyCacheStats const&;
+    static constexpr auto all = std::to_array<Stat<ReadOnlyCacheStats>>({
+        {"hits", "count", "Requests that hit the cache", StatKind::counter, [](S s) { return s.hits; }},
         {"misses", "count", "Requests that missed the cache, merged ones included", StatKind::counter,
          [](S s) { return s.misses; }},
         {"tlb_hits", "count",
@@ -111,57 +118,57 @@ struct ScalarCacheStats {
   }
 };
 
-struct ScalarCacheState {
+struct ReadOnlyCacheState {
   // By application: one more than the last launch with a request.
   std::vector<std::uint32_t> next_launch;
-  TranslationClient<ScalarRequest> translation;
+  TranslationClient<ReadOnlyRequest> translation;
   Cache cache;
-  MshrTable<ScalarRequest> mshrs;
-  Ring<ScalarRequest> stalled;
+  MshrTable<ReadOnlyRequest> mshrs;
+  Ring<ReadOnlyRequest> stalled;
   Time port_free{};
   Time response_free{};
-  ByApplication<ScalarCacheStats> stats;
+  ByApplication<ReadOnlyCacheStats> stats;
 };
 
-class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
+class ReadOnlyCache final : public Component<ReadOnlyCacheSpec, ReadOnlyCacheState> {
  public:
-  explicit ScalarCache(Slot<ScalarCacheSpec> slot);
-  In<ScalarRequest> request = in<&ScalarCache::on_request>("request");
-  In<TranslateResponse> translation = in<&ScalarCache::on_translation>("translation");
-  In<MemResponse> memory_response = in<&ScalarCache::on_memory>("memory_response");
-  In<MemResponse> remote_response = in<&ScalarCache::on_memory>("remote_response");
-  In<Invalidate> invalidate = in<&ScalarCache::on_invalidate>("invalidate");
-  Out<ScalarResponse> response = out<ScalarResponse>("response");
+  explicit ReadOnlyCache(Slot<ReadOnlyCacheSpec> slot);
+  In<ReadOnlyRequest> request = in<&ReadOnlyCache::on_request>("request");
+  In<TranslateResponse> translation = in<&ReadOnlyCache::on_translation>("translation");
+  In<MemResponse> memory_response = in<&ReadOnlyCache::on_memory>("memory_response");
+  In<MemResponse> remote_response = in<&ReadOnlyCache::on_memory>("remote_response");
+  In<Invalidate> invalidate = in<&ReadOnlyCache::on_invalidate>("invalidate");
+  Out<ReadOnlyResponse> response = out<ReadOnlyResponse>("response");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
   Out<PageUse> used;  // if the driver tracks page uses
 
-  std::string_view kind() const override { return "scalar_cache"; }
+  std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
-  ScalarCacheState initial() const override;
+  ReadOnlyCacheState initial() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
-  void on_request(ScalarRequest const& m, Cx& cx) const;
+  void on_request(ReadOnlyRequest const& m, Cx& cx) const;
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_memory(MemResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
 
  private:
-  void accept(ScalarRequest const& m, Cx& cx) const;
+  void accept(ReadOnlyRequest const& m, Cx& cx) const;
   // `again`: after a replay.
-  bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
-  bool wait_for_translation(std::uint64_t page, ScalarRequest const& m, bool again, Time at, Cx& cx) const;
-  void park(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
+  bool serve(ReadOnlyRequest const& m, bool again, Cx& cx) const;
+  bool wait_for_translation(std::uint64_t page, ReadOnlyRequest const& m, bool again, Time at, Cx& cx) const;
+  void park(std::uint64_t page, ReadOnlyRequest const& m, Cx& cx) const;
   struct Responding;
   void report_use(std::uint64_t page, Cx& cx) const;  // to the driver, if it tracks page uses
-  bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
-  void respond(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
+  bool read(PhysAddr address, ReadOnlyRequest const& m, Time at, Cx& cx) const;
+  void respond(ReadOnlyRequest const& m, Time at, ReadOnlyStatus status, Cx& cx) const;
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };
-extern template class Component<ScalarCacheSpec, ScalarCacheState>;  // compiled in scalar_cache.cpp
+extern template class Component<ReadOnlyCacheSpec, ReadOnlyCacheState>;  // compiled in read_only_cache.cpp
 
 }  // namespace farfault

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions that the warps of an SM have fetched: for each warp, a window of consecutive lines of
+// code.
+//
+// - A warp's next instruction is at an offset of its kernel's code. The window begins at the line of this
+//   instruction, or at the first line before it that has not arrived. Up to `lines` lines of a warp are
+//   requested ahead.
+// - A step of a kernel is one instruction or a group (kernel.hpp). It can issue when the line of its first
+//   instruction has arrived. The other lines of a group are fetched meanwhile, and the warp's next step waits
+//   for them. Instructions within a group follow each other.
+// - After the last instruction of the code follows the first one.
+// - Limits: lines of 16 to 128 bytes; code of a kernel below 4 GiB; windows of up to 32 lines.
+// - Source of the windows: MGPUSim 4.2 (an instruction buffer of four lines of 64 B per wavefront).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault {
+
+// The code of a kernel in virtual memory; begins with a line.
+struct Code {
+  VirtAddr first = 0;
+  std::uint32_t bytes = 0;  // 0: none
+  std::uint32_t unused = 0;
+};
+
+class InstructionWindows {
+ public:
+  static constexpr std::uint32_t kMaxLines = 32;
+
+  InstructionWindows() = default;
+  InstructionWindows(std::uint32_t contexts, std::uint32_t lines, unsigned line_bits)
+      : windows_(contexts), lines_(lines), line_bits_(line_bits) {}
+
+  // The warp begins at this offset of a code, with an empty window.
+  void start(std::uint32_t context, Code const& code, std::uint32_t offset) {
+    auto& w = windows_[context];
+    w.code = code;
+    go(w, offset);
+  }
+  // The warp has ended: nothing more is requested for it.
+  void end(std::uint32_t context) { windows_[context].code.bytes = 0; }
+
+  // Offset of the warp's next instruction.
+  std::uint32_t at(std::uint32_t context) const { return windows_[context].at; }
+  // The warp continues at this offset.
+  void jump(std::uint32_t context, std::uint32_t offset) {
+    auto& w = windows_[context];
+    auto const line = offset >> line_bits_;
+    if (line < w.head || line >= w.asked) return go(w, offset);
+    w.at = offset;
+    w.arrived >>= line - w.head;
+    w.head = line;
+  }
+  // Instructions of this many bytes have issued.
+  void advance(std::uint32_t context, std::uint64_t bytes) {
+    auto& w = windows_[context];
+    auto const next = w.at + bytes;
+    if (next >= w.code.bytes) return go(w, static_cast<std::uint32_t>(next % w.code.bytes));
+    w.at = static_cast<std::uint32_t>(next);
+    pass(w);
+  }
+  // True if the line of the warp's next instruction has arrived.
+  bool has_next(std::uint32_t context) const {
+    auto const& w = windows_[context];
+    return w.head == w.at >> line_bits_ && (w.arrived & 1) != 0;
+  }
+
+  // The address of a line that the caller must request now; nothing if the window is full. Call until then
+  // after start(), jump(), advance() and arrived().
+  std::optional<VirtAddr> ask(std::uint32_t context) {
+    auto& w = windows_[context];
+    auto const end = (w.code.bytes + (1U << line_bits_) - 1) >> line_bits_;
+    if (w.asked >= end || w.asked - w.head >= lines_ || w.outstanding >= lines_) return {};
+    ++w.outstanding;
+    return w.code.first + (VirtAddr{w.asked++} << line_bits_);
+  }
+  // Bits of the line's address that arrived() needs.
+  std::uint16_t number_of(VirtAddr line) const { return static_cast<std::uint16_t>(line >> line_bits_); }
+  // A requested line has arrived, possibly of an earlier window.
+  void arrived(std::uint32_t context, std::uint16_t number) {
+    auto& w = windows_[context];
+    --w.outstanding;
+    auto const head = w.code.first + (VirtAddr{w.head} << line_bits_);
+    auto const place = static_cast<std::uint16_t>(number - number_of(head));
+    if (place >= w.asked - w.head) return;
+    w.arrived |= 1U << place;
+    pass(w);
+  }
+
+  auto members() { return std::tie(windows_, lines_, line_bits_); }
+
+ private:
+  struct Window {
+    Code code;
+    std::uint32_t at = 0;           // offset of the next instruction
+    std::uint32_t head = 0;         // first line
+    std::uint32_t asked = 0;        // first line that is not requested
+    std::uint32_t arrived = 0;      // bit i: line head + i
+    std::uint32_t outstanding = 0;  // requests, also of earlier windows
+    std::uint32_t unused = 0;
+  };
+
+  void go(Window& w, std::uint32_t offset) {
+    w.at = offset;
+    w.head = w.asked = offset >> line_bits_;
+    w.arrived = 0;
+  }
+  // Lines before the next instruction are no longer needed.
+  void pass(Window& w) {
+    for (auto const line = w.at >> line_bits_; w.head < line && (w.arrived & 1) != 0; ++w.head)
+      w.arrived >>= 1;
+  }
+
+  std::vector<Window> windows_;  // by context
+  std::uint32_t lines_ = 0;
+  unsigned line_bits_ = 0;
+};
+
+}  // namespace farfault
