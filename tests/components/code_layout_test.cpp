@@ -34,6 +34,8 @@ TEST_CASE(
   CHECK(layout.of(0, 0).bytes == 1000);
   CHECK(layout.of(1, 0).first == 10 * kMiB + 1024);
   CHECK(layout.of(1, 0).bytes == 512);
+  CHECK(layout.of(0, 0).repeats == 0);
+  CHECK(layout.of(1, 0).repeats == 1);
   CHECK(layout.of(2, 0).first == 10 * kMiB + 1536);
   CHECK(layout.of(2, 1).first == 12 * kMiB + 1536);
   REQUIRE(layout.copies_for(1).size() == 1);

@@ -96,6 +96,19 @@ TEST_CASE(
   CHECK(a.ask() == Lines{0, 1});
 }
 
+TEST_CASE("instruction windows: nothing follows the end of a code that does not repeat, but a jump back") {
+  Asker a(4);
+  a.windows.start(0, {kFirst, 100, 0}, 0);
+  CHECK(a.ask() == Lines{0, 1});
+  a.arrived(0);
+  a.arrived(1);
+  a.windows.advance(0, 104);
+  CHECK(a.windows.at(0) == 100);
+  CHECK(a.ask() == Lines{});
+  a.windows.jump(0, 8);
+  CHECK(a.ask() == Lines{0, 1});
+}
+
 TEST_CASE("instruction windows: a jump within the window keeps its lines; any other one begins a window") {
   Asker a(4);
   a.ask();

@@ -128,19 +128,22 @@ void check_adds_up(ModelRun& run) {
     CHECK(did.l2_hits + did.l2_misses + did.remote_accesses <= did.l1_misses + did.stores);
     CHECK(did.scalar_hits <= did.scalar_transactions);
   }
-  // Counts of the shared devices, excluding requests of scalar caches.
+  // Counts of the shared devices, excluding requests of read-only caches.
   auto const sum = [&](auto... stats) { return (run.total("sm", stats) + ...); };
   auto const caches = [&](std::string const& stat) {
     return run.total("l2_slice", stat) + run.total("llc_slice", stat);
   };
-  auto const scalar_misses = run.total("scalar_cache", "misses");
+  std::uint64_t read_only_misses = 0;
+  test::each<ReadOnlyCache>(run.system(), [&](ReadOnlyCache const& cache) {
+    read_only_misses += cache.state().stats.total(&ReadOnlyCacheStats::misses);
+  });
   CHECK(sum("scalar_hits") == run.total("scalar_cache", "hits"));
   auto const requests = sum("l2_hits", "l2_misses", "remote_l2_hits", "remote_l2_misses");
   CHECK(requests <= caches("data_requests"));
-  CHECK(caches("data_requests") - requests <= scalar_misses);
+  CHECK(caches("data_requests") - requests <= read_only_misses);
   auto const hits = sum("l2_hits", "remote_l2_hits");
   CHECK(hits <= caches("data_hits"));
-  CHECK(caches("data_hits") - hits <= scalar_misses);
+  CHECK(caches("data_hits") - hits <= read_only_misses);
 }
 
 // Lines of relu, which accesses whole lines of its buffers, each line once.
@@ -188,6 +191,20 @@ TEST_CASE("kernels: each kernel makes the same accesses concurrently with others
       }
   }
   for (auto const times : seen) CHECK(times == 2);
+}
+
+TEST_CASE("kernels: counts sum to those of the SMs that fetch instructions, of two applications") {
+  std::string const fetch =
+      "gpu.instruction_cache.size = \"1KiB\"\ngpu.instruction_cache.latency = "
+      "20\ngpu.instruction_cache.lines_ahead = 1\n";
+  ModelRun one(model("bfs", kSmallBfs + fetch));
+  check_adds_up(one);
+  CHECK(one.total("sm", "fetch_stall_time") > 0);
+  CHECK(one.total("sm", "resident_fetch_stall_time") == one.total("sm", "fetch_stall_time"));
+  ModelRun two(model("fir", "workload.fir.size = \"64 KiB\"\n" + fetch), on("filter", 0),
+               {{"bfs", "rmat.scale = 10\n", on("graph", 1)}});
+  check_adds_up(two);
+  CHECK(two.total("sm", "resident_fetch_stall_time") > 0);
 }
 
 TEST_CASE("kernels: counts sum to those of the SMs, with faults, migrations, large pages and write-back") {

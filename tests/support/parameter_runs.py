@@ -75,6 +75,12 @@ LAYERS = TWO | SMALL | {"workload.name": "nn", "workload.nn.images": "1"}
 SCALAR_CACHE = SCALAR | {"workload.fir.taps": "1024", "gpu.scalar_cache.size": "4 KiB"}
 # Warps that read different lines and pages.
 SCALAR_MISSES = TWO | SMALL | {"workload.name": "spmv", "workload.spmv.side": "6"}
+# More lines of code than the cache holds; warps that loop over one page more than its TLB holds.
+INSTRUCTIONS = TWO | {
+    "workload.name": "backprop", "workload.backprop.inputs": "2048", "gpu.instruction_cache.size": "1 KiB", "gpu.instruction_cache.tlb_entries": "2",
+    "gpu.instruction_cache.code": "64 KiB"}
+CODE_PAGES = {k: v for k, v in INSTRUCTIONS.items() if ".backprop." not in k} | {"workload.name": "fir", "workload.fir.size": "16 KiB", "workload.fir.taps": "1024", "workload.fir.block": "64",
+                             "gpu.instruction_cache.code": "12 KiB"}
 MIXED_BUFFERS = TWO | SMALL | {"workload.name": "atax", "workload.atax.rows": "96", "workload.atax.cols": "96"}
 COPIES = TWO | {"workload.name": "vectoradd", "workload.vectoradd.elements": "32768", "workload.copies": "true"}
 GENERIC = RANDOM | {"machine.topology": "generic", "machine.generic.gpus": "2", "gpu.sms": "2"}
@@ -169,6 +175,10 @@ RULES = [
     (r"gpu\.scalar_cache\..*range\..*", SCALAR | RANGES, ["0"]),
     (r"gpu\.scalar_cache\..*large_.*", SCALAR | {"memory.large_pages": "all"}, []),
     (r"gpu\.scalar_cache\..*", SCALAR, []),
+    (r"gpu\.instruction_cache\.code", INSTRUCTIONS, ["64 B"]),
+    (r"gpu\.instruction_cache\.tlb_mshrs", CODE_PAGES | {"gpu.sms": "4", "gpu.instruction_cache.tlb_entries": "1"}, ["1"]),
+    (r"gpu\.instruction_cache\.tlb_.*", CODE_PAGES, []),
+    (r"gpu\.instruction_cache\..*", INSTRUCTIONS, []),
     (r"gpu\.l2_cache\.walk_queue", SHARED_GPU | {"gpu.l2_cache.mshrs": "2"}, ["8"]),
     (r"gpu\.l2_cache\.translation_aware_bypass\.(sampled|own_mshrs)", BYPASSED, ["1"]),
     (r"gpu\.l2_cache\.translation_aware_bypass\.overtakes", BYPASSED | {"gpu.l2_cache.translation_aware_bypass.own_mshrs": "16"}, []),

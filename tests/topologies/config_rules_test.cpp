@@ -509,6 +509,14 @@ TEST_CASE("a depth beyond the levels of a page table is rejected") {
         "f:2: gpu.l2_cache.bypass_from_depth.depth = 4 must be at most 3, the levels of a page table");
 }
 
+TEST_CASE("without an instruction cache, its parameters are unused; one with a size needs whole sets") {
+  CHECK(refusal("gpu.instruction_cache.size = \"32KiB\"\n") == "accepted");
+  CHECK(refusal("gpu.instruction_cache.size = \"8100B\"\n") ==
+        "f:1: gpu.instruction_cache.size = 8100B must be a multiple of line_bytes x ways x slices, 256 B");
+  CHECK(unused("gpu.instruction_cache.code = \"1KiB\"\n").size() == 1);
+  CHECK(unused("gpu.instruction_cache.code = \"1KiB\"\ngpu.instruction_cache.size = \"8KiB\"\n").empty());
+}
+
 TEST_CASE("an L2 TLB may have no entries, and a page-walk cache needs whole sets") {
   CHECK(refusal("gpu.l2_tlb.entries = 0\n") == "accepted");
   CHECK(refusal("gpu.l1_tlb.entries = 0\n").find("gpu.l1_tlb.entries") != std::string::npos);

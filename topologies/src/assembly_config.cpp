@@ -115,17 +115,27 @@ void MachineConfig::exclude_unused(Config& config) const {
 }
 
 std::vector<ReadOnlyCacheKind> MachineConfig::read_only_caches() const {
-  return {{.name = "scalar_cache",
-           .params = scalar_cache,
-           .requests_of_sm = scalar_cache.requests,
-           .cleared_at_launch = true,
-           .page_uses = page_uses(),
-           .request = &Sm::scalar_request,
-           .response = &Sm::scalar_response}};
+  std::vector<ReadOnlyCacheKind> kinds{{.name = "scalar_cache",
+                                        .params = scalar_cache,
+                                        .requests_of_sm = scalar_cache.requests,
+                                        .cleared_at_launch = true,
+                                        .page_uses = page_uses(),
+                                        .request = &Sm::scalar_request,
+                                        .response = &Sm::scalar_response}};
+  if (instruction_cache.present())
+    kinds.push_back({.name = "instruction_cache",
+                     .params = instruction_cache,
+                     .requests_of_sm = SmSpec::warp_contexts(sm) * instruction_cache.code.lines_ahead,
+                     .cleared_at_launch = false,
+                     .page_uses = {},  // the driver does not move code
+                     .request = &Sm::fetch_request,
+                     .response = &Sm::fetched});
+  return kinds;
 }
 
 std::optional<CodeParams> MachineConfig::code() const {
-  return {};
+  if (!instruction_cache.present()) return {};
+  return instruction_cache.code;
 }
 
 std::vector<TlbLevelParams> MachineConfig::tlb_levels() const {

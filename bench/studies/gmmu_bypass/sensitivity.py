@@ -21,7 +21,7 @@ MOVING = "first_touch"  # placement of the runs with migration
 # Keys of other machines, the workload, or the run itself.
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("driver.batch.", "driver.counters.", "gpu.access_counters.", "memory.duplicate_after.", "gpu.memory_cache.",
-          "gpu.l2_cache.partition_latency", "gpu.translation.level.", "gpu.sm.thread_oversubscription.",
+          "gpu.instruction_cache.", "gpu.l2_cache.partition_latency", "gpu.translation.level.", "gpu.sm.thread_oversubscription.",
           "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.", "memory.scope",
           "gpu.gmmu.walk_cache_replacement", "gpu.gmmu.table_writes", "gpu.page_walk_cache.", "iommu.tlb_replacement",
           "iommu.walk_cache_replacement")  # mechanisms that the preset does not use

@@ -27,7 +27,7 @@ CodeLayout::CodeLayout(Applications const& applications, std::uint32_t gpus, std
     auto const stated = program.kernel->shape().code_bytes;
     auto& space = spaces_[program.space];
     auto const bytes = stated != 0 ? stated : default_bytes;
-    kernels_.push_back({program.first_address + space.first + space.bytes, bytes});
+    kernels_.push_back({program.first_address + space.first + space.bytes, bytes, stated == 0 ? 1U : 0U});
     space.bytes += rounded_up(bytes, kKernelAlignment);
   }
   for (auto const& space : spaces_) stride_ = std::max(stride_, rounded_up(space.bytes, kCopyAlignment));

@@ -61,7 +61,8 @@ SmState Sm::initial() const {
   load_store.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   load_store.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
-  if (p.fetches()) s.instructions = InstructionWindows(SmSpec::warp_contexts(p.sm), p.fetch.lines, line_bits_);
+  if (p.fetches())
+    s.instructions = InstructionWindows(SmSpec::warp_contexts(p.sm), p.fetch.lines, line_bits_);
   if (p.reports_stalled_warps) load_store.stalled_warps = StalledWarps(p.applications->count());
   return s;
 }
@@ -237,10 +238,12 @@ void Sm::fetch_next(std::uint32_t context, std::uint32_t instructions, Cx& cx) c
 
 bool Sm::has_fetched(std::uint32_t context, WarpInstruction const& next, Cx& cx) const {
   auto& s = cx.state();
-  bool const states_offset = program_of(s.warps[context]).kernel->shape().code_bytes != 0;
-  if (states_offset && next.op != Op::end && s.instructions.at(context) != next.offset) {
-    s.instructions.jump(context, next.offset);
-    request_lines(context, cx);
+  if (program_of(s.warps[context]).kernel->shape().code_bytes != 0) {
+    if (next.op == Op::end) return true;  // no instruction: the last one has ended the warp
+    if (s.instructions.at(context) != next.offset) {
+      s.instructions.jump(context, next.offset);
+      request_lines(context, cx);
+    }
   }
   return s.instructions.has_next(context);
 }

@@ -19,6 +19,7 @@
 
 #include "farfault/compute/dispatcher.hpp"
 #include "farfault/compute/host.hpp"
+#include "farfault/compute/instruction_cache.hpp"
 #include "farfault/compute/read_only_cache.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/config.hpp"
@@ -157,6 +158,7 @@ struct MachineConfig {
   L1TlbParams l1_tlb;
   L1CacheParams l1_cache;
   ScalarCacheParams scalar_cache;
+  InstructionCacheParams instruction_cache;
   L2CacheParams l2_cache;
   MemoryCacheParams memory_cache;
   PageWalkCacheParams page_walk_cache;
@@ -260,6 +262,7 @@ struct MachineConfig {
     f("gpu.l1_tlb", "TLB of each SM", l1_tlb);
     f("gpu.l1_cache", "L1 cache of each SM", l1_cache);
     f("gpu.scalar_cache", "Cache of scalar loads, shared by a few SMs", scalar_cache);
+    f("gpu.instruction_cache", "Cache of instructions, shared by a few SMs", instruction_cache);
     if (translation.listed().empty()) f("gpu.l2_tlb", "TLB shared by the SMs of a GPU", l2_tlb);
     for (auto& level : translation.listed()) f(level.section(), "Level of shared TLBs", level);
     f("gpu.l2_cache", "L2 cache", l2_cache);

@@ -8,11 +8,12 @@
 // - A step of a kernel is one instruction or a group (kernel.hpp). It can issue when the line of its first
 //   instruction has arrived. The other lines of a group are fetched meanwhile, and the warp's next step waits
 //   for them. Instructions within a group follow each other.
-// - After the last instruction of the code follows the first one.
+// - After the last instruction of a code that repeats follows the first one.
 // - Limits: lines of 16 to 128 bytes; code of a kernel below 4 GiB; windows of up to 32 lines.
 // - Source of the windows: MGPUSim 4.2 (an instruction buffer of four lines of 64 B per wavefront).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <tuple>
@@ -25,8 +26,8 @@ namespace farfault {
 // The code of a kernel in virtual memory; begins with a line.
 struct Code {
   VirtAddr first = 0;
-  std::uint32_t bytes = 0;  // 0: none
-  std::uint32_t unused = 0;
+  std::uint32_t bytes = 0;    // 0: none
+  std::uint32_t repeats = 1;  // 0: its end is that of the warp
 };
 
 class InstructionWindows {
@@ -61,8 +62,9 @@ class InstructionWindows {
   void advance(std::uint32_t context, std::uint64_t bytes) {
     auto& w = windows_[context];
     auto const next = w.at + bytes;
-    if (next >= w.code.bytes) return go(w, static_cast<std::uint32_t>(next % w.code.bytes));
-    w.at = static_cast<std::uint32_t>(next);
+    if (next >= w.code.bytes && w.code.repeats != 0)
+      return go(w, static_cast<std::uint32_t>(next % w.code.bytes));
+    w.at = static_cast<std::uint32_t>(std::min<std::uint64_t>(next, w.code.bytes));
     pass(w);
   }
   // True if the line of the warp's next instruction has arrived.
