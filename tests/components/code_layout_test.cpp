@@ -56,7 +56,9 @@ TEST_CASE("code layout: each address space has its own copies; applications of o
   CHECK(layout.of(1, 0).first == first_address_of(2) + 6 * kMiB);
   CHECK(layout.of(1, 1).first == first_address_of(2) + 12 * kMiB);
   CHECK(layout.of(0, 1).first == 8 * kMiB);
-  CHECK(layout.copies_for(0).size() == 2);
+  REQUIRE(layout.copies_for(1).size() == 2);
+  CHECK(layout.copies_for(1)[0].first == 8 * kMiB);
+  CHECK(layout.copies_for(1)[1].first == first_address_of(2) + 12 * kMiB);
   CHECK(layout.pages(12) == 2 + 1536);
 }
 

@@ -113,18 +113,24 @@ TEST_CASE("instruction windows: a jump within the window keeps its lines; any ot
   Asker a(4);
   a.ask();
   for (auto const line : {0, 1, 2}) a.arrived(static_cast<std::uint64_t>(line));
-  a.windows.jump(0, 2 * 64 + 8);
+  a.windows.jump(0, 64);
   CHECK(a.windows.has_next(0));
-  CHECK(a.ask() == Lines{4, 5});
-  a.windows.jump(0, 2 * 64);  // back, in the same line
+  CHECK(a.ask() == Lines{4});
+  a.windows.jump(0, 3 * 64);
+  CHECK_FALSE(a.windows.has_next(0));
+  CHECK(a.ask() == Lines{5, 6});
+  a.arrived(3);
+  a.windows.jump(0, 3 * 64 + 8);
+  CHECK(a.windows.has_next(0));
+  a.windows.jump(0, 3 * 64);  // back, in the same line
   CHECK(a.windows.has_next(0));
   CHECK(a.ask() == Lines{});
   a.windows.jump(0, 64);
   CHECK_FALSE(a.windows.has_next(0));
-  CHECK(a.ask() == Lines{1});  // lines 3, 4 and 5 are outstanding
+  CHECK(a.ask() == Lines{1});  // lines 4, 5 and 6 are outstanding
   a.windows.jump(0, 100 * 64);
   CHECK(a.ask() == Lines{});
-  a.arrived(3);
+  a.arrived(4);
   CHECK(a.ask() == Lines{100});
 }
 
@@ -147,15 +153,20 @@ TEST_CASE(
 TEST_CASE("instruction windows: a warp that has ended requests nothing, also when its lines arrive") {
   Asker a(2);
   a.ask();
-  a.windows.end(0);
-  CHECK(a.ask() == Lines{});
   a.arrived(0);
+  a.windows.advance(0, 64);
+  a.windows.end(0);
+  CHECK(a.ask() == Lines{});  // line 2, of a warp that goes on
+  a.arrived(1);
   CHECK(a.ask() == Lines{});
+  a.windows.start(0, {kFirst, 1 << 20}, 0);
+  CHECK(a.ask() == Lines{0, 1});
+  a.windows.end(0);
   a.windows.start(0, {kFirst + (1 << 16), 1 << 20}, 0);
-  CHECK(a.ask() == Lines{1 << 10});
-  a.arrived(1);  // of the warp that has ended
+  CHECK(a.ask() == Lines{});
+  a.arrived(0);  // of the warp that has ended
   CHECK_FALSE(a.windows.has_next(0));
-  CHECK(a.ask() == Lines{(1 << 10) + 1});
+  CHECK(a.ask() == Lines{1 << 10});
 }
 
 TEST_CASE("instruction windows: warps have windows of their own") {

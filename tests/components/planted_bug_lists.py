@@ -30,6 +30,10 @@ LOAD_STORE = "components/compute/src/load_store_unit.cpp"
 TLB = "components/translation/src/l2_tlb.cpp"
 BANKS = "components/translation/include/farfault/translation/tlb_banks.hpp"
 GMMU = "components/translation/src/gmmu.cpp"
+WINDOWS = "components/compute/include/farfault/compute/instruction_windows.hpp"
+CODE = "components/compute/src/code_layout.cpp"
+SM = "components/compute/src/sm.cpp"
+WARPS = "components/compute/include/farfault/compute/warp_contexts.hpp"
 
 # Tests of tests/components that must find a bug in the file.
 TESTS_OF = {
@@ -40,9 +44,10 @@ TESTS_OF = {
     CLIENT: ["translation_client", "tlb_levels"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
     SLICE: ["l2_slice", "walk_reads"], OF_SLICE: ["l2_slice", "walk_reads"], LOAD_STORE: ["sm", "sm_fault"],
     TLB: ["tlb_levels", "l2_tlb"], BANKS: ["tlb_levels"], GMMU: ["tlb_levels", "gmmu"],
+    WINDOWS: ["instruction_windows", "sm_fetch"], CODE: ["code_layout"], SM: ["sm_fetch"], WARPS: ["warp_contexts", "sm_fetch"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], BANKS: [TLB, GMMU], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], BANKS: [TLB, GMMU], WINDOWS: [SM], WARPS: [SM], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -277,4 +282,25 @@ LEVELS = [
     ("left out: a client does not await the next replay of all pages", CLIENT, "      replays_of_all_ = 0;\n", ""),
 ]
 
-BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS
+FETCH = [
+    ("early: a warp issues although a line of its group is missing", WINDOWS, "w.head < line && (w.arrived & 1) != 0; ++w.head)", "w.head < line; ++w.head)"),
+    ("left out: passed lines stay in the window", WINDOWS, "    pass(w);\n  }\n  // True if the line", "  }\n  // True if the line"),
+    ("left out: requests of earlier windows take no room", WINDOWS, " || w.outstanding >= lines_", ""),
+    ("left out: the end of the code", WINDOWS, "if (w.asked >= end || ", "if ("),
+    ("wrong line: the window of a jump keeps what has arrived for others", WINDOWS, "    w.arrived >>= line - w.head;\n", ""),
+    ("twice: the code of a trace repeats", WINDOWS, " && w.code.repeats != 0)", ")"),
+    ("wrong place: behind the end, the first instruction instead of the one that follows", WINDOWS, "next % w.code.bytes", "0"),
+    ("wrong window: a line of another window counts", WINDOWS, "    if (place >= w.asked - w.head) return;\n", ""),
+    ("left out: a warp that has ended requests further lines", WINDOWS, "windows_[context].code.bytes = 0;", ""),
+    ("wrong place: kernels overlap", CODE, "    space.bytes += rounded_up(bytes, kKernelAlignment);", "    space.bytes += bytes / 2;"),
+    ("wrong space: all code is in the first space", CODE, "    space.first += first_address_of(s);\n", ""),
+    ("wrong GPU: all GPUs have the first copy", CODE, "copy.first += gpu * stride_;", "copy.first += 0 * gpu;"),
+    ("wrong size: a group is one instruction", SM, "std::uint64_t{std::max(instructions, 1U)} *", "std::uint64_t{1} *"),
+    ("left out: a warp does not jump", SM, "      s.instructions.jump(context, next.offset);\n", ""),
+    ("left out: a line that arrives wakes no warp", SM, "  s.warps.fetched(context, cx.now());\n", ""),
+    ("left out: nothing is requested behind a line that arrives", SM, "  request_lines(context, cx);\n  if (!s.instructions.has_next(context)) return;", "  if (!s.instructions.has_next(context)) return;"),
+    ("wrong stall: a warp that waits for instructions counts as one that waits for memory", WARPS, "{ fetch_wait_ |= bit(slot); }", "{ static_cast<void>(slot); }"),
+    ("left out: an instruction issues without its line", SM, "if (spec().fetches() && !has_fetched(context, i, cx)) return", "if (false) return"),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS + FETCH

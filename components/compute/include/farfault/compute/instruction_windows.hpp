@@ -68,10 +68,7 @@ class InstructionWindows {
     pass(w);
   }
   // True if the line of the warp's next instruction has arrived.
-  bool has_next(std::uint32_t context) const {
-    auto const& w = windows_[context];
-    return w.head == w.at >> line_bits_ && (w.arrived & 1) != 0;
-  }
+  bool has_next(std::uint32_t context) const { return (windows_[context].arrived & 1) != 0; }
 
   // The address of a line that the caller must request now; nothing if the window is full. Call until then
   // after start(), jump(), advance() and arrived().
@@ -113,7 +110,8 @@ class InstructionWindows {
     w.head = w.asked = offset >> line_bits_;
     w.arrived = 0;
   }
-  // Lines before the next instruction are no longer needed.
+  // Lines before the next instruction are no longer needed: a first line that has arrived is that of the next
+  // instruction.
   void pass(Window& w) {
     for (auto const line = w.at >> line_bits_; w.head < line && (w.arrived & 1) != 0; ++w.head)
       w.arrived >>= 1;
