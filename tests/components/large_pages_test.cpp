@@ -62,7 +62,7 @@ std::vector<PhysAddr> walk(Walker& walker, PageTable const& table, std::uint64_t
 
 Walker walker_of(std::uint32_t cache_entries) {
   static PolicyChoice<WalkCache> const choice("unified");
-  return {1, 8, choice.make({cache_entries, test::kLru})};
+  return {1, 1, 8, [&] { return choice.make({cache_entries, test::kLru}); }};
 }
 
 Workload buffers(std::vector<std::pair<std::string, std::uint64_t>> const& sizes) {

@@ -19,9 +19,10 @@ constexpr PhysAddr kBase = 0x100'0000;
 constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
 constexpr PhysAddr kFrame = physical(1, 0x5000);
 
-Walker walker_of(std::uint32_t walkers, std::uint64_t queue, std::uint32_t cache_entries) {
+Walker walker_of(std::uint32_t walkers, std::uint64_t queue, std::uint32_t cache_entries,
+                 std::uint32_t groups = 1) {
   static PolicyChoice<WalkCache> const choice("unified");
-  return {walkers, queue, choice.make({cache_entries, test::kLru})};
+  return {groups, walkers, queue, [&] { return choice.make({cache_entries, test::kLru}); }};
 }
 
 PageTable one_page() {
@@ -63,6 +64,38 @@ TEST_CASE("walker: a walk reads one entry per level and returns the frame and it
   CHECK(walker.busy() == 0);
   CHECK(walker.walks() == 1);
   CHECK(walker.reads() == 4);
+}
+
+TEST_CASE("walker: each group has walkers, a queue and a walk cache of its own") {
+  auto const table = one_page();
+  auto walker = walker_of(2, 8, 16, 3);
+  CHECK(walker.walkers() == 6);
+  for (std::uint32_t tag = 0; tag < 4; ++tag) walker.enqueue(kPage, tag, 0, 1);
+  walker.enqueue(kPage, 4, 0, 2);
+  std::vector<std::uint32_t> tags;
+  std::vector<Walker::Read> started;
+  while (auto const read = walker.start(table)) {
+    tags.push_back(read->tag);
+    started.push_back(*read);
+  }
+  CHECK(tags == std::vector<std::uint32_t>{0, 1, 4});
+  CHECK(started[0].walker == 2);
+  CHECK(started[2].walker == 4);
+  CHECK(walker.busy() == 3);
+  CHECK(walker.queued() == 2);
+  Walker::Step end{};
+  CHECK(finish(walker, started[0], table, end).size() == 4);
+  CHECK(walker.busy() == 2);
+  auto const next = walker.start(table);
+  REQUIRE(next);
+  CHECK(next->walker == 2);
+  CHECK(next->tag == 2);
+  CHECK(finish(walker, *next, table, end).size() == 1);  // the nodes are in the cache of its group
+  walker.enqueue(kPage, 5, 0, 0);
+  auto const other = walker.start(table);
+  REQUIRE(other);
+  CHECK(other->walker == 0);
+  CHECK(finish(walker, *other, table, end).size() == 4);
 }
 
 TEST_CASE("walker: walks to 64 KiB pages read four entries, and one after a page of the same 2 MiB") {

@@ -221,4 +221,54 @@ TEST_CASE(
     }
 }
 
+namespace {
+
+// Page walks of fixed length, which alone limit random reads by 32 SMs in four groups.
+struct Walked {
+  std::uint64_t walks = 0;
+  Duration time{};
+};
+Walked random_walks(std::string const& shared_by, std::uint32_t accesses) {
+  ModelRun run(
+      "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\ngpu.sms = 32\n"
+      "memory.placement = \"interleave\"\nworkload.name = \"random_access\"\n"
+      "workload.random_access.size = \"256 MiB\"\nworkload.random_access.threads = 8192\n"
+      "workload.random_access.updates = false\nworkload.random_access.accesses = " +
+      std::to_string(accesses) +
+      "\ngpu.l1_tlb.entries = 1\ngpu.l1_tlb.ways = 1\ngpu.gmmu.pending = 4096\ngpu.gmmu.walkers = 2\n"
+      "gpu.gmmu.walk_latency = 200\ngpu.gmmu.shared_by = \"" +
+      shared_by + "\"\n" + level("l2_tlb", "groups = 4\nmshrs = 512\n"));
+  run.run();
+  return {run.total("gmmu", "walks"), run.kernel_time()};
+}
+
+}  // namespace
+
+TEST_CASE("walks per second are the walkers of the GPU, or of all groups, divided by the time of a walk") {
+  for (auto const* shared_by : {"gpu", "group"}) {
+    CAPTURE(shared_by);
+    auto const few = random_walks(shared_by, 1), many = random_walks(shared_by, 3);
+    auto const cycles = static_cast<double>(picoseconds(many.time - few.time)) / 1000;
+    auto const rate = static_cast<double>(many.walks - few.walks) / cycles;
+    auto const most = (std::string(shared_by) == "gpu" ? 2 : 8) / 200.0;
+    CAPTURE(rate);
+    CHECK(rate <= 1.02 * most);
+    CHECK(rate >= 0.98 * most);
+  }
+}
+
+TEST_CASE("during migrations, walkers of groups find no invalid translation, on any partitions") {
+  auto const toml = model(
+      "memory.remote_touch = \"migrate\"\nmemory.placement = \"interleave\"\n"
+      "gpu.gmmu.shared_by = \"group\"\ngpu.gmmu.walkers = 3\n",
+      kBanksFirst);
+  ModelRun run(toml);
+  check_moving(run);
+  EngineOptions two;
+  two.threads = 2;
+  ModelRun split(toml, two, topologies::Granularity::split_gpu);
+  split.run();
+  CHECK(run.engine().state_digest() == split.engine().state_digest());
+}
+
 }  // namespace translation_levels_test

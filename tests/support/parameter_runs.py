@@ -192,6 +192,8 @@ RULES = [
     (r"gpu\.access_counters\.(counters|notifications)", COUNTED | {"gpu.access_counters.granularity": "64 KiB"}, ["1"]),
     (r"gpu\.access_counters\..*", COUNTED, []),
     (r"gpu\.copy_engine\..*", COPIES, ["4"]),
+    (r"gpu\.gmmu\.shared_by", TWO_LEVELS | {
+        "gpu.gmmu.walkers": "1", "gpu.translation.level": '[{{name = "l2_tlb", groups = 2, entries = 8, ways = 4}}]'}, ["group"]),
     (r"gpu\.gmmu\.(fault_buffer)", AT_GPU, ["1"]),
     (r"gpu\.gmmu\.(faults_per_utlb|sms_per_utlb)", BATCHES | {"gpu.gmmu.faults_per_utlb": "2"}, ["4"]),
     (r"gpu\.gmmu\.walk_reads_first_entry", COALESCED | {"gpu.gmmu.walk_cache": "0"}, []),

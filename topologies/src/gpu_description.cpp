@@ -48,6 +48,12 @@ std::string place_of(TlbLevelParams const& level, std::uint32_t sms) {
          ") " + of;
 }
 
+std::string walkers_of(MachineConfig const& c) {
+  auto const& last = c.tlb_levels().back();
+  bool const grouped = c.gmmu.shared_by == SharedWalkers::group && (last.sms != 0 || last.groups > 1);
+  return count_of(c.gmmu.walkers, "page walker") + (grouped ? " for each group of '" + last.name + "'" : "");
+}
+
 std::string hash_text(std::string const& hash) {
   return hash == "turns" ? "in turns" : "hash " + hash;
 }
@@ -62,7 +68,7 @@ std::vector<Line> lines_of(MachineConfig const& c, std::uint32_t sms) {
                      place_of(level, sms) + ", " + cycles(level.request_latency) + " away", size_of(level)});
   lines.push_back(
       {"gmmu", 1, cycles(c.gpu.translation_latency) + " away",
-       count_of(c.gmmu.walkers, "page walker") +
+       walkers_of(c) +
            (c.gmmu.walk_cache == 0 ? ", no walk cache" : ", walk cache of " + entries(c.gmmu.walk_cache))});
   auto const memory = c.gpu_memory();
   lines.push_back(
@@ -109,6 +115,7 @@ std::string gpu_json(MachineConfig const& config, std::uint32_t sms) {
   Json const gpu = {{"sms", sms},
                     {"levels", std::move(levels)},
                     {"walkers", config.gmmu.walkers},
+                    {"walkers_shared_by", config.gmmu.shared_by == SharedWalkers::group ? "group" : "gpu"},
                     {"l2_slices", config.gpu_memory().slices},
                     {"l2_hash", config.l2_cache.hash.name()},
                     {"dram_channels", config.gpu_memory().channels}};
@@ -153,8 +160,7 @@ std::string gpu_dot(MachineConfig const& config, std::uint32_t sms) {
     }
   }
   return "digraph \"translation of a GPU\" {\n  rankdir=LR;\n" + nodes +
-         "  \"gmmu\" [shape=hexagon,label=\"gmmu\\n" + count_of(config.gmmu.walkers, "page walker") +
-         "\"];\n" + edges + "}\n";
+         "  \"gmmu\" [shape=hexagon,label=\"gmmu\\n" + walkers_of(config) + "\"];\n" + edges + "}\n";
 }
 
 }  // namespace farfault::topologies

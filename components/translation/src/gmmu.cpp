@@ -24,11 +24,12 @@ GmmuState Gmmu::initial() const {
   s.pending.resize(p.pending);
   for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
   s.stalled = Ring<GmmuStalled>(spec().queue);
-  s.walker =
-      Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
+  s.walker = Walker(
+      spec().walker_groups(), p.walkers, p.pending, [&] { return p.walk_cache_policies.make(p.walk_cache); },
+      !p.walk_reads_first_entry);
   if (spec().coalesces != 0)
     s.coalescing = Coalescing(spec().coalesces + spec().moves, p.table_writes, spec().line_bytes);
-  s.walk_began.resize(p.walkers);
+  s.walk_began.resize(s.walker.walkers());
   s.by_requester = ByApplication<GmmuRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.router = spec().router.policy.make({});
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
@@ -53,9 +54,9 @@ std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {
   return {{{"gpu.router", spec().router.policy.stats()},
            [](GmmuState const& s) -> StatSource const& { return s.router; }},
           {{"gpu.gmmu.walk_cache_organization", walk_cache.organization.stats()},
-           [](GmmuState const& s) -> StatSource const& { return s.walker.cache(); }},
+           [](GmmuState const& s) -> StatSource const& { return s.walker.caches(); }},
           {{"gpu.gmmu.walk_cache_replacement", walk_cache.replacement.stats()},
-           [](GmmuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+           [](GmmuState const& s) -> StatSource const& { return s.walker.arrays(); }}};
 }
 
 std::string Gmmu::waiting_for() const {
@@ -99,7 +100,7 @@ void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
   if (spec().has_copies && r.routing.to == Route::iommu && is_local_copy(m, s)) r.routing.to = Route::gmmu;
   if (r.routing.to != Route::iommu) {
     ++r.lookups;
-    s.walker.enqueue(m.page, id, m.application);
+    s.walker.enqueue(m.page, id, m.application, spec().walker_group_of(m.from));
   }
   if (r.routing.to != Route::gmmu) {
     ++r.lookups;

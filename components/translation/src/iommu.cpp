@@ -17,7 +17,9 @@ IommuState Iommu::initial() const {
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<IommuStalled>(spec().waiters);
   s.missed_at.resize(p.pages);
-  s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
+  s.walker = Walker(
+      1, p.walkers, p.pages, [&] { return p.walk_cache_policies.make(p.walk_cache); },
+      !p.walk_reads_first_entry);
   s.fault_raised.resize(p.pages);
   s.decision = spec().decision.make({.page_bits = spec().page_bits,
                                      .spaces = spec().spaces,
@@ -57,9 +59,9 @@ std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
       {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
        [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
       {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
-       [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
+       [](IommuState const& s) -> StatSource const& { return s.walker.caches(); }},
       {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
-       [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+       [](IommuState const& s) -> StatSource const& { return s.walker.arrays(); }}};
   all.insert(all.end(), of_parts.begin(), of_parts.end());
   return all;
 }

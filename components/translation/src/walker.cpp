@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/translation/walker.hpp"
 
-#include <utility>
-
 #include "farfault/engine/error.hpp"
 
 namespace farfault {
 
-Walker::Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache, bool stops_above)
-    : queue_(queue), walks_(walkers), cache_(std::move(cache)), stops_above_{stops_above ? 1U : 0U} {
-  for (auto i = walkers; i > 0; --i) free_.push_back(i - 1);
-}
-
 std::optional<Walker::Read> Walker::begin() {
-  if (queue_.empty() || free_.empty()) return std::nullopt;
-  auto const walker = free_.back();
-  free_.pop_back();
-  auto const next = queue_.front();
-  queue_.pop();
-  walks_[walker] = {.page = next.page, .tag = next.tag, .application = next.application};
-  ++started_;
-  return Read{walker, next.tag, 0, {}};
+  for (auto& [queue, free] : groups_) {
+    if (queue.empty() || free.empty()) continue;
+    auto const walker = free.back();
+    free.pop_back();
+    auto const next = queue.front();
+    queue.pop();
+    walks_[walker] = {.page = next.page, .tag = next.tag, .application = next.application};
+    ++started_;
+    return Read{walker, next.tag, 0, {}};
+  }
+  return std::nullopt;
 }
 
 std::optional<Walker::Read> Walker::start(PageTable const& table) {
   auto first = begin();
   if (!first) return std::nullopt;
   auto& w = walks_[first->walker];
-  auto const from = cache_->start(w.page, table.levels());
+  auto const from = cache_of(first->walker).start(w.page, table.levels());
   w.node = from.level == 0 ? table.root_of(w.page) : from.node;
   w.level = from.level;
   ++reads_;
@@ -40,7 +36,7 @@ Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
   FF_INVARIANT(walker < walks_.size(), "invalid walker number");
   auto const& w = walks_[walker];
   auto const found = table.find(w.page);
-  free_.push_back(walker);
+  free(walker);
   return {.ended = true,
           .found = found.has_value(),
           .size = found ? found->size : std::uint8_t{0},
@@ -56,7 +52,7 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   if (entry.coalesced && !entry.leaf && stops_above_.value != 0) return end(walker, table);
   bool const splintered = w.coalesced != 0 && (!entry.present || entry.size == 0);
   if ((!entry.present || entry.leaf) && !splintered) {
-    free_.push_back(walker);
+    free(walker);
     return {.ended = true,
             .found = entry.present,
             .size = entry.size,
@@ -67,7 +63,7 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   if (!splintered) {
     ++w.level;
     w.node = entry.next;
-    cache_->remember(w.page, w.level, table.levels(), w.node);
+    cache_of(walker).remember(w.page, w.level, table.levels(), w.node);
   }
   w.coalesced = entry.coalesced && !splintered ? 1 : 0;
   ++reads_;

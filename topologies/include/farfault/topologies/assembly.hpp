@@ -225,8 +225,11 @@ struct MachineConfig {
   }
   // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.facts().pressure_epoch; }
-  // Maximum outstanding page-table reads and writes of a GMMU.
-  std::uint32_t reads_of_gmmu() const { return gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0); }
+  // Maximum outstanding page-table reads and writes of a GMMU whose last level of TLBs has these groups.
+  std::uint32_t reads_of_gmmu(std::uint32_t tlb_groups) const {
+    auto const groups = gmmu.shared_by == SharedWalkers::group ? tlb_groups : 1;
+    return groups * gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0);
+  }
   // Payload of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.facts().payload(gpu.line_bytes); }
   // The information about accesses that is sent to the driver: for an eviction order that uses it, and for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page walkers with a queue and a walk cache, shared by the GMMU and the IOMMU.
+// Page walkers with a queue and a walk cache, of the GMMU and of the IOMMU.
 //
 // - A walk reads one entry per level, from the root or from the node that the walk cache returns, down to the
 //   entry of the page. Walks for large pages end at least one level earlier.
@@ -7,6 +7,8 @@
 //   page. If they have been splintered since, it also reads the entry of its own page. A walk that begins at
 //   that node finds the large page by the disabled bit.
 // - Walks queue in order while all walkers are busy. A walker is free as soon as its walk ends.
+// - Groups have walkers, a queue and a walk cache each; a walk is one of its group. Walkers are numbered from
+//   the first group on.
 // - The owner starts walks, reads the entry that each step returns from its memory, and calls advance() when
 //   the data arrives. The table is read only then, so a walk does not find a page that is unmapped in the
 //   meantime.
@@ -34,9 +36,21 @@ struct WalkEnd {
 class Walker {
  public:
   Walker() = default;
-  // `queue`: maximum queued walks. `stops_above`: walks for coalesced pages end at the entry above the node,
-  // which has the frame.
-  Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache, bool stops_above = false);
+  // `walkers`: of each group. `queue`: maximum queued walks of a group. `stops_above`: walks for coalesced
+  // pages end at the entry above the node, which has the frame. cache(): makes the walk cache of a group.
+  template <class MakeCache>
+  Walker(std::uint32_t groups, std::uint32_t walkers, std::uint64_t queue, MakeCache&& cache,
+         bool stops_above = false)
+      : of_group_{walkers},
+        groups_(groups),
+        walks_(std::size_t{groups} * walkers),
+        stops_above_{stops_above ? 1U : 0U} {
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      groups_[g].queue = Ring<Waiting>(queue);
+      for (auto i = (g + 1) * walkers; i > g * walkers; --i) groups_[g].free.push_back(i - 1);
+      caches_.all.add(cache());
+    }
+  }
 
   // Next read of a walk: walker `walker` needs the table entry at `address`.
   struct Read {
@@ -59,10 +73,10 @@ class Walker {
   };
 
   // `application`: application that requests the walk.
-  void enqueue(std::uint64_t page, std::uint32_t tag, std::uint8_t application = 0) {
-    queue_.push({page, tag, application, {}});
+  void enqueue(std::uint64_t page, std::uint32_t tag, std::uint8_t application = 0, std::uint32_t group = 0) {
+    groups_[group].queue.push({page, tag, application, {}});
   }
-  // Starts the oldest queued walk; nothing if the queue is empty or no walker is free.
+  // Starts the oldest queued walk of the first group that can start one; nothing if none can.
   std::optional<Read> start(PageTable const& table);
   // Processes the entry that `walker` has read.
   Step advance(std::uint32_t walker, PageTable const& table);
@@ -72,14 +86,24 @@ class Walker {
   Step end(std::uint32_t walker, PageTable const& table);
 
   std::uint64_t walkers() const { return walks_.size(); }
-  std::uint64_t busy() const { return walks_.size() - free_.size(); }
-  std::uint64_t queued() const { return queue_.size(); }
+  std::uint64_t busy() const {
+    auto busy = walks_.size();
+    for (auto const& group : groups_) busy -= group.free.size();
+    return busy;
+  }
+  std::uint64_t queued() const {
+    std::uint64_t queued = 0;
+    for (auto const& group : groups_) queued += group.queue.size();
+    return queued;
+  }
   // Totals: walks started, entries read.
   std::uint64_t walks() const { return started_; }
   std::uint64_t reads() const { return reads_; }
-  Policy<WalkCache> const& cache() const { return cache_; }
+  // Statistics of the walk caches, and of the replacement of their arrays.
+  StatSource const& caches() const { return caches_.all; }
+  StatSource const& arrays() const { return caches_; }
 
-  auto members() { return std::tie(queue_, walks_, free_, cache_, stops_above_, started_, reads_); }
+  auto members() { return std::tie(of_group_, groups_, walks_, caches_, stops_above_, started_, reads_); }
 
  private:
   struct Waiting {
@@ -98,6 +122,21 @@ class Walker {
     std::uint8_t unused[6] = {};
   };
 
+  struct Group {
+    Ring<Waiting> queue;
+    std::vector<std::uint32_t> free;  // walkers
+    auto members() { return std::tie(queue, free); }
+  };
+  struct Caches final : StatSource {
+    PolicyArray<WalkCache> all;  // by group
+    void sample(std::uint64_t* out) const override {
+      for (std::size_t i = 0; i < all.size(); ++i) all[i].sample(out);
+    }
+    void archive(Archive& a) { all.archive(a); }
+  };
+
+  WalkCache& cache_of(std::uint32_t walker) { return caches_.all[walker / of_group_.value]; }
+  void free(std::uint32_t walker) { groups_[walker / of_group_.value].free.push_back(walker); }
   // Page whose entry the walk reads; of coalesced pages, the first.
   static std::uint64_t at(Walk const& w, PageTable const& table) {
     return w.coalesced == 0 ? w.page : w.page >> table.coalesced_size() << table.coalesced_size();
@@ -106,10 +145,10 @@ class Walker {
     return {static_cast<std::uint8_t>(table.space_of(w.page)), w.application, walk_read(w.level)};
   }
 
-  Ring<Waiting> queue_;
+  Fixed<std::uint64_t> of_group_{1};
+  std::vector<Group> groups_;
   std::vector<Walk> walks_;  // by walker
-  std::vector<std::uint32_t> free_;
-  Policy<WalkCache> cache_;
+  Caches caches_;
   Fixed<std::uint64_t> stops_above_{0};
   std::uint64_t started_ = 0;
   std::uint64_t reads_ = 0;
