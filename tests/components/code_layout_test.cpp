@@ -29,7 +29,7 @@ TEST_CASE(
     "code layout: kernels follow the last buffer, each at a multiple of 256 bytes, with a copy per GPU") {
   auto const w = workload({1000, 0, 256}, {{"a", 8 * kMiB, 100}, {"b", kMiB, 100}});
   Applications const all(w);
-  CodeLayout const layout(all, 2, 512);
+  CodeLayout const layout(all, 2, {.kernel = ByteSize{512}}, 2 * kMiB);
   CHECK(layout.of(0, 0).first == 10 * kMiB);
   CHECK(layout.of(0, 0).bytes == 1000);
   CHECK(layout.of(1, 0).first == 10 * kMiB + 1024);
@@ -50,7 +50,7 @@ TEST_CASE("code layout: each address space has its own copies; applications of o
   Applications const all({{.name = "x", .workload = &w, .space = 0},
                           {.name = "y", .workload = &wide, .space = 2},
                           {.name = "z", .workload = &w, .space = 0}});
-  CodeLayout const layout(all, 2, 512);
+  CodeLayout const layout(all, 2, {.kernel = ByteSize{512}}, 2 * kMiB);
   CHECK(layout.of(0, 0).first == 2 * kMiB);
   CHECK(layout.of(2, 0).first == 2 * kMiB + 4096);
   CHECK(layout.of(1, 0).first == first_address_of(2) + 6 * kMiB);
@@ -65,11 +65,29 @@ TEST_CASE("code layout: each address space has its own copies; applications of o
 TEST_CASE("code layout: code beyond the 48-bit address space is a user's error") {
   auto const w = workload({512}, {{"a", first_address_of(1) - 4 * kMiB, 100}});
   Applications const all(w);
-  CHECK(CodeLayout(all, 1, 512).of(0, 0).first == first_address_of(1) - 2 * kMiB);
+  CHECK(CodeLayout(all, 1, {.kernel = ByteSize{512}}, 2 * kMiB).of(0, 0).first ==
+        first_address_of(1) - 2 * kMiB);
   CHECK_THROWS_WITH_AS(
-      CodeLayout(all, 2, 512),
+      CodeLayout(all, 2, {.kernel = ByteSize{512}}, 2 * kMiB),
       "gpu.instruction_cache.size above 0: the code of 1 kernels for 2 GPUs follows the last "
       "buffer, but ends beyond the 48-bit address space",
+      UserError);
+}
+
+TEST_CASE("code layout: copies begin at multiples of the largest page") {
+  auto const w = workload({512}, {{"a", 0, 100}});
+  Applications const all(w);
+  CodeLayout const layout(all, 2, {}, 64 * kMiB);
+  CHECK(layout.of(0, 0).first == 64 * kMiB);
+  CHECK(layout.of(0, 1).first == 128 * kMiB);
+}
+
+TEST_CASE("code layout: a kernel whose code exceeds 4 GiB is a user's error") {
+  auto const w = workload({~0U}, {{"a", 0, 100}});
+  Applications const all(w);
+  CHECK_THROWS_WITH_AS(
+      CodeLayout(all, 1, {}, 2 * kMiB),
+      "gpu.instruction_cache.size above 0: the instructions of kernel 'k' are more than 4 GiB apart",
       UserError);
 }
 

@@ -4,6 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <deque>
+#include <map>
+#include <utility>
+
 namespace instruction_windows_test {
 
 using namespace farfault;
@@ -21,13 +25,20 @@ struct Asker {
   // The lines that are requested now.
   Lines ask(std::uint32_t context = 0) {
     Lines lines;
-    while (auto const line = windows.ask(context)) lines.push_back((*line - kFirst) >> kLineBits);
+    while (auto const request = windows.ask(context)) {
+      lines.push_back((request->line - kFirst) >> kLineBits);
+      numbers[{context, lines.back()}].push_back(request->number);
+    }
     return lines;
   }
+  // The oldest outstanding request for the line.
   void arrived(std::uint64_t line, std::uint32_t context = 0) {
-    windows.arrived(context, windows.number_of(kFirst + (line << kLineBits)));
+    auto& requests = numbers.at({context, line});
+    windows.arrived(context, requests.front());
+    requests.pop_front();
   }
   InstructionWindows windows;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::deque<std::uint16_t>> numbers;
 };
 
 }  // namespace
@@ -48,14 +59,14 @@ TEST_CASE("instruction windows: a line is requested for each line that the warp 
   a.ask();
   a.arrived(0);
   a.arrived(1);
-  a.windows.advance(0, 63);
+  a.windows.advance(0, 7);
   CHECK(a.ask() == Lines{});
   CHECK(a.windows.has_next(0));
   a.windows.advance(0, 1);
   CHECK(a.windows.at(0) == 64);
   CHECK(a.windows.has_next(0));
   CHECK(a.ask() == Lines{2});
-  a.windows.advance(0, 64);
+  a.windows.advance(0, 8);
   CHECK_FALSE(a.windows.has_next(0));
   CHECK(a.ask() == Lines{3});
   a.arrived(2);
@@ -68,7 +79,7 @@ TEST_CASE(
   Asker a(2);
   a.ask();
   a.arrived(0);
-  a.windows.advance(0, 4 * 64);  // lines 0 to 3
+  a.windows.advance(0, 4 * 8);  // lines 0 to 3
   CHECK(a.ask() == Lines{2});
   a.arrived(2);
   CHECK(a.ask() == Lines{});  // line 1 is still missing
@@ -87,10 +98,10 @@ TEST_CASE(
   CHECK(a.ask() == Lines{0, 1});
   a.arrived(0);
   a.arrived(1);
-  a.windows.advance(0, 96);
+  a.windows.advance(0, 12);
   CHECK(a.windows.has_next(0));
   CHECK(a.ask() == Lines{});
-  a.windows.advance(0, 8);
+  a.windows.advance(0, 1);
   CHECK(a.windows.at(0) == 4);
   CHECK_FALSE(a.windows.has_next(0));
   CHECK(a.ask() == Lines{0, 1});
@@ -98,15 +109,50 @@ TEST_CASE(
 
 TEST_CASE("instruction windows: nothing follows the end of a code that does not repeat, but a jump back") {
   Asker a(4);
-  a.windows.start(0, {kFirst, 100, 0}, 0);
+  a.windows.start(0, {kFirst, 100, 8, 0}, 0);
   CHECK(a.ask() == Lines{0, 1});
   a.arrived(0);
   a.arrived(1);
-  a.windows.advance(0, 104);
+  a.windows.advance(0, 13);
   CHECK(a.windows.at(0) == 100);
   CHECK(a.ask() == Lines{});
   a.windows.jump(0, 8);
   CHECK(a.ask() == Lines{0, 1});
+}
+
+TEST_CASE("instruction windows: what has issued has arrived when the last line of a group has") {
+  Asker a(2);
+  a.windows.start(0, {kFirst, 272, 16, 0}, 0);
+  CHECK(a.ask() == Lines{0, 1});
+  a.arrived(0);
+  a.windows.advance(0, 10);  // to offset 160, in line 2
+  CHECK(a.ask() == Lines{2});
+  a.arrived(1);
+  CHECK_FALSE(a.windows.has_issued(0));
+  a.arrived(2);
+  CHECK(a.windows.has_issued(0));
+  a.windows.advance(0, 6);  // to offset 256, the end of line 3
+  CHECK(a.ask() == Lines{3, 4});
+  CHECK_FALSE(a.windows.has_issued(0));
+  a.arrived(3);
+  CHECK(a.windows.has_issued(0));
+  CHECK_FALSE(a.windows.has_next(0));
+}
+
+TEST_CASE("instruction windows: the line of a late response is not taken for another one, 4 MiB away") {
+  Asker a(2, 1 << 24);
+  CHECK(a.ask() == Lines{0, 1});
+  a.windows.jump(0, 1 << 22);
+  a.arrived(1);
+  CHECK(a.ask() == Lines{1 << 16});
+  a.arrived(0);
+  CHECK_FALSE(a.windows.has_next(0));
+}
+
+TEST_CASE("instruction windows: a code of almost 4 GiB has an end") {
+  Asker a(2);
+  a.windows.start(0, {kFirst, ~0U - 1, 8, 0}, ~0U - 9);
+  CHECK(a.ask() == Lines{(1 << 26) - 1});
 }
 
 TEST_CASE("instruction windows: a jump within the window keeps its lines; any other one begins a window") {
@@ -154,7 +200,7 @@ TEST_CASE("instruction windows: a warp that has ended requests nothing, also whe
   Asker a(2);
   a.ask();
   a.arrived(0);
-  a.windows.advance(0, 64);
+  a.windows.advance(0, 8);
   a.windows.end(0);
   CHECK(a.ask() == Lines{});  // line 2, of a warp that goes on
   a.arrived(1);

@@ -283,11 +283,14 @@ LEVELS = [
 ]
 
 FETCH = [
-    ("early: a warp issues although a line of its group is missing", WINDOWS, "w.head < line && (w.arrived & 1) != 0; ++w.head)", "w.head < line; ++w.head)"),
-    ("left out: passed lines stay in the window", WINDOWS, "    pass(w);\n  }\n  // True if the line", "  }\n  // True if the line"),
+    ("early: a warp issues although a line of its group is missing", WINDOWS, "while (w.head < w.at >> line_bits_ && (w.arrived & 1) != 0)", "while (w.head < w.at >> line_bits_)"),
+    ("left out: passed lines stay in the window", WINDOWS, "    pass(w);\n  }\n  // True if the line of the warp's", "  }\n  // True if the line of the warp's"),
     ("left out: requests of earlier windows take no room", WINDOWS, " || w.outstanding >= lines_", ""),
-    ("left out: the end of the code", WINDOWS, "if (w.asked >= end || ", "if ("),
-    ("wrong line: the window of a jump keeps what has arrived for others", WINDOWS, "    w.arrived >>= line - w.head;\n", ""),
+    ("left out: the end of the code", WINDOWS, "if (line >= w.code.bytes || ", "if ("),
+    ("wrong line: the window of a jump keeps what has arrived for others", WINDOWS, "    w.arrived >>= lines;\n", "    if (lines == 1) w.arrived >>= 1;\n"),
+    ("wrong number: a window continues the numbers of another one", WINDOWS, "    w.first_number += w.asked - w.head;\n", ""),
+    ("wrong number: lines that have passed keep theirs", WINDOWS, "    w.first_number += lines;\n", ""),
+    ("early: a warp ends before the last line of its group arrives", WINDOWS, "(ends_line || (w.arrived & 1) != 0)", "true"),
     ("twice: the code of a trace repeats", WINDOWS, " && w.code.repeats != 0)", ")"),
     ("wrong place: behind the end, the first instruction instead of the one that follows", WINDOWS, "next % w.code.bytes", "0"),
     ("wrong window: a line of another window counts", WINDOWS, "    if (place >= w.asked - w.head) return;\n", ""),
@@ -295,10 +298,10 @@ FETCH = [
     ("wrong place: kernels overlap", CODE, "    space.bytes += rounded_up(bytes, kKernelAlignment);", "    space.bytes += bytes / 2;"),
     ("wrong space: all code is in the first space", CODE, "    space.first += first_address_of(s);\n", ""),
     ("wrong GPU: all GPUs have the first copy", CODE, "copy.first += gpu * stride_;", "copy.first += 0 * gpu;"),
-    ("wrong size: a group is one instruction", SM, "std::uint64_t{std::max(instructions, 1U)} *", "std::uint64_t{1} *"),
+    ("wrong size: a group is one instruction", SM, "std::max(instructions, 1U));", "std::min(instructions, 1U));"),
     ("left out: a warp does not jump", SM, "      s.instructions.jump(context, next.offset);\n", ""),
     ("left out: a line that arrives wakes no warp", SM, "  s.warps.fetched(context, cx.now());\n", ""),
-    ("left out: nothing is requested behind a line that arrives", SM, "  request_lines(context, cx);\n  if (!s.instructions.has_next(context)) return;", "  if (!s.instructions.has_next(context)) return;"),
+    ("left out: nothing is requested behind a line that arrives", SM, "  request_lines(context, cx);\n  if (!s.warps.waits_for_fetch(context)) return;", "  if (!s.warps.waits_for_fetch(context)) return;"),
     ("wrong stall: a warp that waits for instructions counts as one that waits for memory", WARPS, "{ fetch_wait_ |= bit(slot); }", "{ static_cast<void>(slot); }"),
     ("left out: an instruction issues without its line", SM, "if (spec().fetches() && !has_fetched(context, i, cx)) return", "if (false) return"),
 ]

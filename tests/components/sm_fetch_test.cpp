@@ -15,7 +15,10 @@ namespace {
 
 struct Fetching {
   explicit Fetching(Workload of, std::uint32_t ahead = 4, std::uint32_t code_bytes = 1 << 16)
-      : lines(ahead), workload(std::move(of)), applications(workload), layout(applications, 1, code_bytes) {}
+      : lines(ahead),
+        workload(std::move(of)),
+        applications(workload),
+        layout(applications, 1, {.kernel = ByteSize{code_bytes}}, 1 << 21) {}
   SmSpec spec() const {
     auto spec = unit_rates();
     spec.applications = &applications;

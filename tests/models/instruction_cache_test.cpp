@@ -117,9 +117,8 @@ TEST_CASE("instruction cache: code that exceeds the memory reserved for it is a 
   CHECK_THROWS_WITH_AS(
       ModelRun(vectoradd("gpu.instruction_cache.code = \"1GiB\"\ngpu.dram.capacity = \"1GiB\"\n")),
       "gpu.instruction_cache.size above 0: the code of all kernels takes 1 GiB of a GPU's memory in pages of "
-      "memory.page_size, but at most 64 MiB, 1/16 of gpu.dram.capacity without the contexts of thread "
-      "blocks, is "
-      "reserved for it",
+      "memory.page_size, but at most 65468 KiB, 1/16 of gpu.dram.capacity without arguments of kernels and "
+      "contexts of thread blocks, is reserved for it; increase gpu.dram.capacity",
       UserError);
 }
 

@@ -513,6 +513,11 @@ TEST_CASE("without an instruction cache, its parameters are unused; one with a s
   CHECK(refusal("gpu.instruction_cache.size = \"32KiB\"\n") == "accepted");
   CHECK(refusal("gpu.instruction_cache.size = \"8100B\"\n") ==
         "f:1: gpu.instruction_cache.size = 8100B must be a multiple of line_bytes x ways x slices, 256 B");
+  CHECK(refusal("gpu.instruction_cache.size = \"8KiB\"\ngpu.instruction_cache.instruction_bytes = 6\n")
+            .find("gpu.instruction_cache.instruction_bytes = 6 must be a power of two") != std::string::npos);
+  CHECK(refusal("gpu.instruction_cache.size = \"8KiB\"\ngpu.instruction_cache.code = \"100B\"\n") ==
+        "f:2: gpu.instruction_cache.code = 100B must be a multiple of "
+        "gpu.instruction_cache.instruction_bytes, 8");
   CHECK(unused("gpu.instruction_cache.code = \"1KiB\"\n").size() == 1);
   CHECK(unused("gpu.instruction_cache.code = \"1KiB\"\ngpu.instruction_cache.size = \"8KiB\"\n").empty());
 }

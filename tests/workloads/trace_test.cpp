@@ -156,9 +156,21 @@ TEST_CASE("trace: instructions state their offset in the code, from the lowest p
                                 "0100 ffffffff 0 BAR.SYNC 0 0", "01f0 ffffffff 0 EXIT 0 0"}));
   auto const w = read_trace(file.path(), {});
   CHECK(w.kernel(0).shape().code_bytes == 0x1f0 - 0x100 + 16);
+  CHECK(w.kernel(0).shape().instruction_bytes == 16);
   std::vector<std::uint32_t> offsets;
   for (auto const& i : steps(w)) offsets.push_back(i.offset);
   CHECK(offsets == std::vector<std::uint32_t>{0x50, 0x70, 0, 0xf0});
+}
+
+TEST_CASE("trace: offsets count across 4 GiB, up to a code of this size") {
+  auto const of = [](char const* second) {
+    TempFile const file("kernel-1.traceg", one_warp({"fffffff8 ffffffff 0 BAR.SYNC 0 0",
+                                                     std::string(second) + " ffffffff 0 BAR.SYNC 0 0"}));
+    auto const w = read_trace(file.path(), {});
+    return std::pair{w.kernel(0).shape().code_bytes, steps(w)[1].offset};
+  };
+  CHECK(of("100000000") == std::pair{16U, 8U});
+  CHECK(of("1fffffff8").first == ~0U);
 }
 
 TEST_CASE("trace: the code of the real vectorAdd trace takes the bytes of its instructions") {

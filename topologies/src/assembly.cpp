@@ -95,12 +95,17 @@ std::uint64_t Assembly::room_for_contexts() const {
   return (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
 }
 
+// Contexts of swapped-out thread blocks in the memory of a GPU.
+std::uint64_t Assembly::bytes_of_contexts() const {
+  bool const in_memory = config_.sm.thread_blocks.facts().context.saved_in == ThreadBlocks::SavedIn::memory;
+  return in_memory ? sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm) : 0;
+}
+
 // Checks that each application can run on its GPUs and SMs.
 void Assembly::check_applications() const {
   auto const room = room_for_contexts();
-  auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
-  bool const in_memory = config_.sm.thread_blocks.facts().context.saved_in == ThreadBlocks::SavedIn::memory;
-  if (in_memory && contexts > room)
+  auto const contexts = bytes_of_contexts();
+  if (contexts > room)
     throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() +
                     ": the saved contexts of swapped-out thread blocks may take " +
                     to_text(ByteSize{contexts}) + " of a GPU's memory on " + std::to_string(sms_) +

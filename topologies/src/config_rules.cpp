@@ -327,6 +327,13 @@ void MachineConfig::check(Config& config) const {
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
                 page_walk_cache.replacement);
+  if (instruction_cache.present()) {
+    auto const& code = instruction_cache.code;
+    rules.power_of_two("gpu.instruction_cache.instruction_bytes", code.instruction_bytes);
+    rules.need(code.kernel.bytes % code.instruction_bytes == 0, "gpu.instruction_cache.code",
+               "must be a multiple of gpu.instruction_cache.instruction_bytes, " +
+                   std::to_string(code.instruction_bytes));
+  }
   auto const shared_tlb = [&](std::string const& section, L2TlbParams const& tlb) {
     if (tlb.entries != 0) rules.tlb(section, "", tlb.entries, tlb.ways, pages, tlb.policies, true);
     rules.policy(section, "fill", tlb.fill,

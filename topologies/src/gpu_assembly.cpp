@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates the components of a GPU: its translation, its ports, its memory, and its SMs.
 #include <algorithm>
+#include <numeric>
 
 #include "assembly_devices.hpp"
 #include "tlb_level.hpp"
@@ -205,9 +206,9 @@ std::uint64_t Assembly::contexts_of_sm(std::uint32_t sm) const {
 
 // The SMs of a read-only cache, which is one cycle away, stay together.
 std::uint32_t Assembly::sms_together() const {
-  std::uint32_t most = 1;
-  for (auto const& kind : read_only_) most = std::max(most, kind.params.sms);
-  return most;
+  std::uint32_t together = 1;
+  for (auto const& kind : read_only_) together = std::min(std::lcm(together, kind.params.sms), sms_);
+  return together;
 }
 
 void Assembly::add_read_only_cache(Gpu& gpu, std::size_t kind, std::uint32_t index) {

@@ -138,8 +138,9 @@ class Builder final : public TraceSink {
     records_.clear();
     pool_.clear();
     warps_.clear();
-    first_offset_ = ~0U;
+    first_offset_ = kNowhere;
     last_offset_ = 0;
+    instruction_bytes_ = kLargest;
   }
 
   void begin_block(TextScanner const& in) override {
@@ -155,11 +156,15 @@ class Builder final : public TraceSink {
     if (open_->end != 0) in.fail("warp " + std::to_string(warp) + " occurs twice in its thread block");
     open_->begin = open_->end = records_.size();
     pending_.reset();
+    before_ = kNowhere;
   }
 
   void instruction(TextScanner const& in, TraceInstruction const& i) override {
     first_offset_ = std::min(first_offset_, i.offset);
     last_offset_ = std::max(last_offset_, i.offset);
+    if (before_ != kNowhere && i.offset > before_)
+      instruction_bytes_ = std::min(instruction_bytes_, i.offset - before_);
+    before_ = i.offset;
     bool wait = false;
     for (std::uint32_t k = 0; k < i.sources; ++k) wait = wait || pending_[i.source[k]];
     for (std::uint32_t k = 0; k < i.destinations; ++k) wait = wait || pending_[i.destination[k]];
@@ -171,14 +176,14 @@ class Builder final : public TraceSink {
       }
       auto& r = add(in);
       r.op = Op::compute;
-      r.offset = i.offset;
+      r.offset = static_cast<std::uint32_t>(i.offset);
       r.lanes = 1;
       r.wait = wait;
       return;
     }
     auto& r = add(in);
     r.wait = wait;
-    r.offset = i.offset;
+    r.offset = static_cast<std::uint32_t>(i.offset);
     r.op = i.kind == TraceKind::barrier ? Op::barrier : i.kind == TraceKind::load ? Op::load : Op::store;
     if (i.kind == TraceKind::barrier) return;
     r.lanes = i.lanes;
@@ -210,13 +215,13 @@ class Builder final : public TraceSink {
   Regions& regions() { return regions_; }
 
  private:
-  // Offsets count from the first instruction of the kernel that any warp executed.
+  // Offsets count from the lowest program counter of the kernel.
   void place_code() {
     if (first_offset_ > last_offset_) return;
-    constexpr std::uint32_t kLast = 16;  // bytes of the last instruction, from Volta on
-    auto const bytes = std::uint64_t{last_offset_ - first_offset_} + kLast;
-    shape_.code_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, ~0U));
-    for (auto& r : records_) r.offset -= first_offset_;
+    auto const span = last_offset_ - first_offset_;
+    shape_.instruction_bytes = static_cast<std::uint32_t>(instruction_bytes_);
+    shape_.code_bytes = span > ~0U - kLargest ? ~0U : static_cast<std::uint32_t>(span + instruction_bytes_);
+    for (auto& r : records_) r.offset -= static_cast<std::uint32_t>(first_offset_);
   }
 
   [[noreturn]] void refuse(TextScanner const& in) const {
@@ -255,8 +260,12 @@ class Builder final : public TraceSink {
   std::uint64_t total_ = 0;  // size of finished kernels in entries
   KernelShape shape_;
   std::uint32_t warps_per_block_ = 1;
-  std::uint32_t first_offset_ = ~0U;  // of the code
-  std::uint32_t last_offset_ = 0;
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  static constexpr std::uint64_t kLargest = 16;  // bytes of an instruction, from Volta on
+  std::uint64_t first_offset_ = kNowhere;        // of the code
+  std::uint64_t last_offset_ = 0;
+  std::uint64_t before_ = kNowhere;  // of the warp's instruction before
+  std::uint64_t instruction_bytes_ = kLargest;
   std::vector<Record> records_;
   std::vector<VirtAddr> pool_;
   std::vector<Stretch> warps_;

@@ -221,7 +221,7 @@ void read_instruction(TextScanner& in, Header const& header, TraceInstruction& o
   if (header.version < 3)
     for (int i = 0; i < 4; ++i) in.read_count("the block and warp");
   if (header.line_info) in.read_count("the source line");
-  out.offset = static_cast<std::uint32_t>(hex(in, "a program counter"));
+  out.offset = hex(in, "a program counter");
   out.lanes = static_cast<std::uint32_t>(hex(in, "a lane mask", 8));
   out.active = static_cast<std::uint32_t>(std::popcount(out.lanes));
   out.destinations = registers(in, "the number of destinations", out.destination);

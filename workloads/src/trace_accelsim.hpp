@@ -28,7 +28,7 @@ enum class TraceKind : std::uint8_t { other, load, store, barrier };
 
 struct TraceInstruction {
   TraceKind kind = TraceKind::other;
-  std::uint32_t offset = 0;  // in the code; the low 32 bits of the program counter
+  std::uint64_t offset = 0;  // program counter
   std::uint32_t lanes = 0;
   std::uint32_t bytes = 0;
   std::uint32_t active = 0;                     // number of lanes, and of addresses

@@ -89,6 +89,7 @@ std::string Sm::waiting_for() const {
   if (waiting.live == 0) return {};
   return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
          " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
+         (spec().fetches() ? std::to_string(waiting.for_instructions) + " waiting for instructions, " : "") +
          std::to_string(s.load_store.translation.mshrs().in_use()) + " pages in translation, " +
          std::to_string(s.load_store.translation.faulted().pages()) + " faulted";
 }
@@ -231,15 +232,14 @@ bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
 }
 
 void Sm::fetch_next(std::uint32_t context, std::uint32_t instructions, Cx& cx) const {
-  auto const bytes = std::uint64_t{std::max(instructions, 1U)} * spec().fetch.instruction_bytes;
-  cx.state().instructions.advance(context, bytes);
+  cx.state().instructions.advance(context, std::max(instructions, 1U));
   request_lines(context, cx);
 }
 
 bool Sm::has_fetched(std::uint32_t context, WarpInstruction const& next, Cx& cx) const {
   auto& s = cx.state();
   if (program_of(s.warps[context]).kernel->shape().code_bytes != 0) {
-    if (next.op == Op::end) return true;  // no instruction: the last one has ended the warp
+    if (next.op == Op::end) return s.instructions.has_issued(context);  // no instruction
     if (s.instructions.at(context) != next.offset) {
       s.instructions.jump(context, next.offset);
       request_lines(context, cx);
@@ -251,9 +251,9 @@ bool Sm::has_fetched(std::uint32_t context, WarpInstruction const& next, Cx& cx)
 void Sm::request_lines(std::uint32_t context, Cx& cx) const {
   auto& windows = cx.state().instructions;
   auto const& program = program_of(cx.state().warps[context]);
-  while (auto const line = windows.ask(context))
-    cx.send(fetch_request, ReadOnlyRequest{.address = *line,
-                                           .tag = std::uint32_t{windows.number_of(*line)} << 16 | context,
+  while (auto const request = windows.ask(context))
+    cx.send(fetch_request, ReadOnlyRequest{.address = request->line,
+                                           .tag = std::uint32_t{request->number} << 16 | context,
                                            .sm = spec().fetch.index,
                                            .requester = Requester{program.space, program.application}});
 }
@@ -266,7 +266,8 @@ void Sm::on_fetched(ReadOnlyResponse const& m, Cx& cx) const {
   auto const context = m.tag & 0xffff;
   s.instructions.arrived(context, static_cast<std::uint16_t>(m.tag >> 16));
   request_lines(context, cx);
-  if (!s.instructions.has_next(context)) return;
+  if (!s.warps.waits_for_fetch(context)) return;
+  if (!has_fetched(context, instruction_of(s.warps[context], s), cx)) return;
   s.warps.fetched(context, cx.now());
   schedule_tick(cx);
 }

@@ -42,6 +42,7 @@ SmActivity WarpContexts::dominant_stall(std::uint64_t mask) const {
 
 WarpContexts::Waiting WarpContexts::waiting() const {
   Waiting all;
+  all.for_instructions = static_cast<std::uint32_t>(std::popcount(fetch_wait_));
   for (auto const& b : blocks_) {
     all.live += b.live;
     all.at_barrier += static_cast<std::uint32_t>(std::popcount(b.barrier));

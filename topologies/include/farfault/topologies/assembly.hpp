@@ -385,6 +385,7 @@ class Assembly {
   std::size_t counter_orders_of_gpu() const;
   PageTable const& mapped_for(Gpu const& gpu) const;  // initial mappings that its TLBs may hold
   std::uint64_t room_for_contexts() const;
+  std::uint64_t bytes_of_contexts() const;
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   std::vector<std::vector<std::uint32_t>> sms_by_application() const;
   void plan_code();

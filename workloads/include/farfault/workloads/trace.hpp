@@ -11,9 +11,9 @@
 //   a barrier. All others, including shared-, local- and constant-memory accesses, are vector instructions,
 //   grouped with adjacent vector instructions.
 // - Dependences: an instruction that uses a register of an outstanding load waits for all earlier loads.
-// - Code: an instruction's offset is its program counter, counted from the lowest one of its kernel. A group
-// has
-//   that of its first instruction.
+// - Code: an instruction's offset is its program counter, counted from the lowest one of its kernel; a group
+//   has that of its first instruction. The size of instructions is the smallest distance of two that follow
+//   each other.
 // - Blocks that the tracer omitted do not exist; warps that it omitted end immediately. Warps have 32 lanes.
 // - Buffers: the regions that accesses and host copies touch, in units of 64 KiB.
 // - Errors: UserError with file, line, value and rule.

@@ -5,9 +5,9 @@
 //   has one frame. It is mapped before the first kernel, and does not move.
 // - The copies for GPU 0, 1, ... follow the last buffer of their address space. A copy holds the kernels of
 //   the space in their order; each begins at a multiple of 256 bytes (CUDA aligns functions by 128), and a
-//   copy at a multiple of 2 MiB.
+//   copy at a multiple of the largest page.
 // - A kernel's size is that of its shape or, if it states none, the default.
-// - Errors: UserError if the addresses of a space do not suffice.
+// - Errors: UserError if the addresses of a space do not suffice, or if a kernel's code exceeds 4 GiB.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ struct CodeParams {
 class CodeLayout {
  public:
   static constexpr std::uint64_t kKernelAlignment = 256;
-  static constexpr std::uint64_t kCopyAlignment = std::uint64_t{2} << 20;
 
-  CodeLayout(Applications const& applications, std::uint32_t gpus, std::uint32_t default_bytes);
+  // `largest_page`: in bytes, a power of two.
+  CodeLayout(Applications const& applications, std::uint32_t gpus, CodeParams const& params,
+             std::uint64_t largest_page);
 
   // Code of a kernel, numbered over all applications, for a GPU.
   Code of(std::uint32_t kernel, std::uint32_t gpu) const {

@@ -12,8 +12,7 @@
 // - Counters (SmStats) are kept by stream. A stream runs one kernel at a time, so the increase of its
 //   counters at the SM's last block of a kernel is the kernel's.
 // - Instructions: by default they are there when a warp needs them. Otherwise warps fetch lines of code from
-// an
-//   instruction cache, into instruction_windows.hpp, and wait for them.
+//   an instruction cache into their windows, and wait for them (instruction_windows.hpp).
 #pragma once
 
 #include <array>

@@ -23,8 +23,7 @@ struct FetchSpec {
   CodeLayout const* code = nullptr;  // null: instructions need no fetch
   std::uint32_t gpu = 0;             // among the GPUs of the layout
   std::uint32_t lines = 4;           // of a warp, requested ahead
-  std::uint32_t instruction_bytes = 8;
-  std::uint16_t index = 0;  // among the SMs of its instruction cache
+  std::uint16_t index = 0;           // among the SMs of its instruction cache
 };
 
 struct SmSpec {

@@ -171,11 +171,13 @@ class WarpContexts {
   void wait_for_load_store(std::uint32_t slot) { load_store_wait_ |= bit(slot); }
   void wait_for_scalar(std::uint32_t slot) { scalar_wait_ |= bit(slot); }
   void wait_for_fetch(std::uint32_t slot) { fetch_wait_ |= bit(slot); }
-  // The warp's next instruction has arrived: it may issue from `at` on, if it waited for this.
-  void fetched(std::uint32_t context, Time at) {
+  bool waits_for_fetch(std::uint32_t context) const {
     auto const slot = warps_[context].slot;
-    if (slot == kNone || (fetch_wait_ & bit(slot)) == 0) return;
-    fetch_wait_ &= ~bit(slot);
+    return slot != kNone && (fetch_wait_ & bit(slot)) != 0;
+  }
+  // The next instruction of a warp that waits for it has arrived: the warp may issue from `at` on.
+  void fetched(std::uint32_t context, Time at) {
+    fetch_wait_ &= ~bit(warps_[context].slot);
     wake(context, at);
   }
   void load_store_free(Time at) { wake_all(load_store_wait_, at); }
@@ -237,6 +239,7 @@ class WarpContexts {
     std::uint32_t live = 0;
     std::uint32_t accesses = 0;
     std::uint32_t at_barrier = 0;
+    std::uint32_t for_instructions = 0;
   };
   Waiting waiting() const;
 

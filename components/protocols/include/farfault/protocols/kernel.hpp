@@ -82,7 +82,9 @@ struct KernelShape {
   std::uint32_t threads_per_block = 1;
   std::uint32_t registers_per_thread = 32;
   std::uint64_t shared_bytes_per_block = 0;
-  std::uint32_t code_bytes = 0;  // 0: unknown; otherwise each instruction states its offset, below this
+  // 0: unknown. Otherwise each instruction states its offset, below this. The maximum: more than 4 GiB.
+  std::uint32_t code_bytes = 0;
+  std::uint32_t instruction_bytes = 8;  // if the size of the code is known
 };
 
 class Kernel {
