@@ -237,20 +237,24 @@ Walked random_walks(std::string const& shared_by, std::uint32_t accesses) {
       std::to_string(accesses) +
       "\ngpu.l1_tlb.entries = 1\ngpu.l1_tlb.ways = 1\ngpu.gmmu.pending = 4096\ngpu.gmmu.walkers = 2\n"
       "gpu.gmmu.walk_latency = 200\ngpu.gmmu.shared_by = \"" +
-      shared_by + "\"\n" + level("l2_tlb", "groups = 4\nmshrs = 512\n"));
+      shared_by + "\"\n" +
+      level("l2_tlb", "groups = 4\nbanks = 2\nhash = \"ipoly\"\ninterleave = \"4 KiB\"\nmshrs = 512\n"));
   run.run();
   return {run.total("gmmu", "walks"), run.kernel_time()};
 }
 
 }  // namespace
 
-TEST_CASE("walks per second are the walkers of the GPU, or of all groups, divided by the time of a walk") {
-  for (auto const* shared_by : {"gpu", "group"}) {
+TEST_CASE(
+    "walks per second are the walkers of the GPU, of all groups or of all TLBs, divided by the time of a "
+    "walk") {
+  for (auto const* shared_by : {"gpu", "group", "tlb"}) {
     CAPTURE(shared_by);
     auto const few = random_walks(shared_by, 1), many = random_walks(shared_by, 3);
     auto const cycles = static_cast<double>(picoseconds(many.time - few.time)) / 1000;
     auto const rate = static_cast<double>(many.walks - few.walks) / cycles;
-    auto const most = (std::string(shared_by) == "gpu" ? 2 : 8) / 200.0;
+    auto const walkers = std::string(shared_by) == "gpu" ? 2 : std::string(shared_by) == "group" ? 8 : 16;
+    auto const most = walkers / 200.0;
     CAPTURE(rate);
     CHECK(rate <= 1.02 * most);
     CHECK(rate >= 0.98 * most);

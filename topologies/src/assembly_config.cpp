@@ -108,7 +108,7 @@ void MachineConfig::exclude_unused(Config& config) const {
                                        memory.remote_touch.facts().events.has(PageEventKind::fault) &&
                                        !memory.remote_touch.facts().makes_copies},
       {facts::kMissesToEveryMshr, l1_tlb.misses.facts().pages == MissTreatment::kEveryMshr},
-      {facts::kTlbGroups, tlb_levels().back().sms != 0 || tlb_levels().back().groups > 1},
+      {facts::kSeveralTlbs, tlb_levels().back().may_be_several()},
       {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},

@@ -89,7 +89,7 @@ void Assembly::add_gmmu(Gpu& gpu) {
   gmmu.clock = gpu_clock();
   gmmu.applications = applications_.names();
   gmmu.device = gpu.device;
-  auto const table_port = gpu.slice_clients.add(1, config_.reads_of_gmmu(last_tlbs().groups));
+  auto const table_port = gpu.slice_clients.add(1, config_.reads_of_gmmu(last_tlbs()));
   bool const walk_cache = config_.page_walk_cache.present();
   gmmu.memory_port = walk_cache ? std::uint16_t{0} : table_port;
   gmmu.memory = walk_cache ? AddressMap(1, config_.l2_cache.interleave.bytes) : gpu_layout_.slice_map();

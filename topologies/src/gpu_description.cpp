@@ -49,9 +49,11 @@ std::string place_of(TlbLevelParams const& level, std::uint32_t sms) {
 }
 
 std::string walkers_of(MachineConfig const& c) {
-  auto const& last = c.tlb_levels().back();
-  bool const grouped = c.gmmu.shared_by == SharedWalkers::group && (last.sms != 0 || last.groups > 1);
-  return count_of(c.gmmu.walkers, "page walker") + (grouped ? " for each group of '" + last.name + "'" : "");
+  auto const last = c.tlb_levels().back();
+  auto const walkers = count_of(c.gmmu.walkers, "page walker");
+  if (!last.may_be_several() || c.gmmu.shared_by == SharedWalkers::gpu) return walkers;
+  auto const whom = c.gmmu.shared_by == SharedWalkers::group ? " for each group of '" : " for each TLB of '";
+  return walkers + whom + last.name + "'";
 }
 
 std::string hash_text(std::string const& hash) {
@@ -112,10 +114,11 @@ std::string gpu_json(MachineConfig const& config, std::uint32_t sms) {
                       {"mshrs", level.mshrs},
                       {"latency", level.latency},
                       {"request_latency", level.request_latency}});
+  auto const last = config.tlb_levels().back();
   Json const gpu = {{"sms", sms},
                     {"levels", std::move(levels)},
                     {"walkers", config.gmmu.walkers},
-                    {"walkers_shared_by", config.gmmu.shared_by == SharedWalkers::group ? "group" : "gpu"},
+                    {"walker_groups", config.gmmu.walker_groups(last.groups_of(sms), last.banks)},
                     {"l2_slices", config.gpu_memory().slices},
                     {"l2_hash", config.l2_cache.hash.name()},
                     {"dram_channels", config.gpu_memory().channels}};

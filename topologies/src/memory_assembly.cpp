@@ -59,7 +59,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
 }
 
 L2SliceSpec Assembly::page_walk_cache() const {
-  auto const requests = config_.reads_of_gmmu(last_tlbs().groups);
+  auto const requests = config_.reads_of_gmmu(last_tlbs());
   L2SliceSpec cache;
   cache.params = config_.page_walk_cache.slice_params(requests);
   cache.kind = "page_walk_cache";

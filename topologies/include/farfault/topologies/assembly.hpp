@@ -225,10 +225,10 @@ struct MachineConfig {
   }
   // Interval at which the scheduler of GPU memory is informed about page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.facts().pressure_epoch; }
-  // Maximum outstanding page-table reads and writes of a GMMU whose last level of TLBs has these groups.
-  std::uint32_t reads_of_gmmu(std::uint32_t tlb_groups) const {
-    auto const groups = gmmu.shared_by == SharedWalkers::group ? tlb_groups : 1;
-    return groups * gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0);
+  // Maximum outstanding page-table reads and writes of a GMMU with these TLBs in the last level.
+  std::uint32_t reads_of_gmmu(TlbGroups const& tlbs) const {
+    return gmmu.walker_groups(tlbs.groups, tlbs.banks.count()) * gmmu.walkers +
+           (memory.coalesces() ? gmmu.table_writes : 0);
   }
   // Payload of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.facts().payload(gpu.line_bytes); }

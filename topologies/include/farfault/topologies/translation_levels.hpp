@@ -39,6 +39,8 @@ struct TlbLevelParams : L2TlbParams {
   std::string section() const;
   // Groups into which the level divides the SMs of a GPU, at least one.
   std::uint32_t groups_of(std::uint32_t gpu_sms) const;
+  // False if it is one TLB on every GPU.
+  bool may_be_several() const { return sms != 0 || groups > 1 || banks > 1; }
   // The group of an SM; groups_of() or more: none.
   std::uint32_t group_of(std::uint32_t sm, std::uint32_t gpu_sms) const;
 };

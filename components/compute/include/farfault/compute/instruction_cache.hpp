@@ -43,8 +43,8 @@ struct InstructionCacheParams : ReadOnlyCacheParams {
             "GCN3: 4 or 8; NVIDIA: 8 until Pascal, 16 from Volta on");
     t.bytes(
         "code", code.kernel, {ByteSize{64}, ByteSize{1 << 30}},
-        "Size of the code of a kernel that states no offsets of its instructions: all kernels but those of "
-        "traces. After its last instruction follows the first one",
+        "Size of a kernel's code, except in traces, whose instructions state their offsets. After its last "
+        "instruction follows the first one",
         "assumed");
   }
   bool present() const { return size.bytes != 0; }

@@ -32,7 +32,7 @@
 
 namespace farfault {
 
-// The defaults are those of a scalar cache.
+// Default values: a scalar cache.
 struct ReadOnlyCacheParams {
   std::uint32_t sms = 4;
   ByteSize size{std::uint64_t{16} << 10};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SM is told at its creation: its parameters, and its place in the GPU.
+// The specification of an SM: its parameters, and its place in the GPU.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct SmSpec {
                        std::uint64_t{sm.max_warps} * sm.thread_blocks.facts().context.warp_bytes;
     return (bytes + 4095) / 4096 * 4096;
   }
-  // Warp contexts, those of blocks outside the slots included.
+  // Number of warp contexts, including blocks outside the slots.
   static std::uint32_t warp_contexts(SmParams const& sm) {
     return sm.max_warps * (1 + sm.thread_blocks.facts().max_extra);
   }

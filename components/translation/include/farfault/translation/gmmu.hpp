@@ -38,7 +38,7 @@
 namespace farfault {
 
 // The TLBs that share walkers, a walk queue and a walk cache.
-enum class SharedWalkers : std::uint8_t { gpu, group };
+enum class SharedWalkers : std::uint8_t { gpu, group, tlb };
 
 struct GmmuParams {
   std::uint32_t walkers = 64;
@@ -53,16 +53,22 @@ struct GmmuParams {
   std::uint32_t sms_per_utlb = 1;
   bool walk_reads_first_entry = true;
   std::uint32_t table_writes = 8;
+  // Groups of walkers for a last level with these groups of TLBs, and banks in each.
+  std::uint32_t walker_groups(std::uint32_t groups, std::uint32_t banks) const {
+    return shared_by == SharedWalkers::gpu ? 1 : shared_by == SharedWalkers::group ? groups : groups * banks;
+  }
   void describe(ParamTable& t) {
     t.count("walkers", walkers, {1, 4096}, "Page walkers: concurrent page walks of the TLBs that share them",
             "GMMU Bypass (NPC 2020), Table 1: 64");
-    t.choice(
-         "shared_by", shared_by,
-         {{"gpu", SharedWalkers::gpu, "all TLBs of the last level share the walkers and their walk cache"},
-          {"group", SharedWalkers::group,
-           "each group of the last level has walkers and a walk cache of its own"}},
-         "TLBs that share page walkers", "assumed: gpu; MI300: walkers in each XCD (Linux, gfxhub_v1_2.c)")
-        .only_when(facts::kTlbGroups);
+    t.choice("shared_by", shared_by,
+             {{"gpu", SharedWalkers::gpu, "all TLBs of the last level"},
+              {"group", SharedWalkers::group, "the TLBs of each group of the last level"},
+              {"tlb", SharedWalkers::tlb, "none: each TLB of the last level has walkers of its own"}},
+             "TLBs that share page walkers and a walk cache",
+             "assumed: gpu; MI300: walkers in each XCD (Linux, gfxhub_v1_2.c); MGvm (MICRO 2022): in each "
+             "chiplet, "
+             "which has an L2 TLB")
+        .only_when(facts::kSeveralTlbs);
     t.count("walk_cache", walk_cache, {0, 65536}, "Entries of the walk cache. 0: no walk cache", "assumed")
         .only_when(sibling("walk_latency").is(0));
     walk_cache_policies.describe(t);
@@ -121,10 +127,18 @@ struct GmmuSpec {
   std::uint64_t coalesces = 0;  // maximum large pages made of base pages; 0: no coalescing
   std::vector<std::uint8_t> application_of_space = {0};  // by address space; if several share it, the first
 
-  std::uint32_t walker_groups() const { return params.shared_by == SharedWalkers::group ? tlbs.groups : 1; }
-  // Of a TLB of the last level.
+  std::uint32_t walker_groups() const { return params.walker_groups(tlbs.groups, tlbs.banks.count()); }
+  // The group of walkers that serves a TLB of the last level.
   std::uint32_t walker_group_of(std::uint32_t tlb) const {
-    return params.shared_by == SharedWalkers::group ? tlb / tlbs.banks.count() : 0;
+    switch (params.shared_by) {
+      case SharedWalkers::group:
+        return tlb / tlbs.banks.count();
+      case SharedWalkers::tlb:
+        return tlb;
+      case SharedWalkers::gpu:
+        break;
+    }
+    return 0;
   }
   bool buffers_batches() const { return records_faults && fault_batches; }
   // Some requests are sent to the IOMMU; some of these may be faults that it has not recorded.
