@@ -44,7 +44,12 @@ std::optional<PhysAddr> byte_of(PageTable const& table, std::uint64_t page, unsi
 
 Walker walker_of(std::uint32_t cache_entries, bool stops_above = false) {
   static PolicyChoice<WalkCache> const choice("unified");
-  return {1, 1, 8, [&] { return choice.make({cache_entries, test::kLru}); }, stops_above};
+  return Walker(
+      1, 1, 8,
+      [&] {
+        return choice.make({cache_entries, test::kLru});
+      },
+      stops_above);
 }
 struct Walked {
   std::vector<PhysAddr> reads;

@@ -147,6 +147,13 @@ TEST_CASE("instruction windows: the line of a late response is not taken for ano
   CHECK(a.ask() == Lines{1 << 16});
   a.arrived(0);
   CHECK_FALSE(a.windows.has_next(0));
+  for (std::uint64_t line = 1 << 16; line < (1 << 16) + 40; ++line) {
+    CHECK_FALSE(a.windows.has_next(0));
+    a.arrived(line);
+    CHECK(a.windows.has_next(0));
+    a.windows.advance(0, 8);
+    a.ask();
+  }
 }
 
 TEST_CASE("instruction windows: a code of almost 4 GiB has an end") {
@@ -215,7 +222,7 @@ TEST_CASE("instruction windows: a warp that has ended requests nothing, also whe
   CHECK(a.ask() == Lines{1 << 10});
 }
 
-TEST_CASE("instruction windows: warps have windows of their own") {
+TEST_CASE("instruction windows: each warp has its own window") {
   Asker a(1);
   a.windows.start(1, {kFirst, 1 << 20}, 128);
   CHECK(a.ask(1) == Lines{2});

@@ -66,7 +66,7 @@ TEST_CASE("walker: a walk reads one entry per level and returns the frame and it
   CHECK(walker.reads() == 4);
 }
 
-TEST_CASE("walker: each group has walkers, a queue and a walk cache of its own") {
+TEST_CASE("walker: each group has its own walkers, queue and walk cache") {
   auto const table = one_page();
   auto walker = walker_of(2, 8, 16, 3);
   CHECK(walker.walkers() == 6);

@@ -80,7 +80,7 @@ TEST_CASE(
   CHECK(slow - fast == 10);
 }
 
-TEST_CASE("instruction cache: applications in address spaces of their own fetch their own code") {
+TEST_CASE("instruction cache: applications in two address spaces fetch their own code") {
   ModelRun run(vectoradd("gpu.instruction_cache.sms = 4\n"), application_on("one", 0, {}),
                {OneMore{"vectoradd", "elements = 65536", application_on("other", 1, {})}});
   run.run();

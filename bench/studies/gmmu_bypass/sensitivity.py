@@ -23,7 +23,7 @@ OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "
 ABSENT = ("driver.batch.", "driver.counters.", "gpu.access_counters.", "memory.duplicate_after.", "gpu.memory_cache.",
           "gpu.instruction_cache.", "gpu.l2_cache.partition_latency", "gpu.translation.level.", "gpu.sm.thread_oversubscription.",
           "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.", "memory.scope",
-          "gpu.gmmu.walk_cache_replacement", "gpu.gmmu.table_writes", "gpu.page_walk_cache.", "iommu.tlb_replacement",
+          "gpu.gmmu.walk_cache_replacement", "gpu.gmmu.shared_by", "gpu.gmmu.table_writes", "gpu.page_walk_cache.", "iommu.tlb_replacement",
           "iommu.walk_cache_replacement")  # mechanisms that the preset does not use
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing",
         "memory.compaction": "the preset's frames are of one size", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(

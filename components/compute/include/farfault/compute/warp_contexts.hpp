@@ -224,7 +224,11 @@ class WarpContexts {
   SmActivity activity() {
     if ((ready_ | timed_) != 0) return SmActivity::active;
     if (faulted_ != 0) return dominant_stall(slots());
-    Masks const waits{idle_, load_store_wait_, scalar_wait_, barrier_wait_, fetch_wait_};
+    Masks const waits{.idle = idle_,
+                      .load_store = load_store_wait_,
+                      .scalar = scalar_wait_,
+                      .barrier = barrier_wait_,
+                      .fetch = fetch_wait_};
     auto& cached = cached_.value;
     if (waits != cached.of) cached = {waits, dominant_stall(slots())};
     return cached.what;
@@ -270,7 +274,11 @@ class WarpContexts {
     bool operator==(Masks const&) const = default;
   };
   struct CachedActivity {
-    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0, 0};  // impossible: idle slots that wait
+    Masks of{.idle = ~std::uint64_t{0},
+             .load_store = ~std::uint64_t{0},
+             .scalar = 0,
+             .barrier = 0,
+             .fetch = 0};  // impossible: idle slots that wait
     SmActivity what = SmActivity::idle;
   };
 

@@ -63,7 +63,7 @@ struct GmmuParams {
     t.choice("shared_by", shared_by,
              {{"gpu", SharedWalkers::gpu, "all TLBs of the last level"},
               {"group", SharedWalkers::group, "the TLBs of each group of the last level"},
-              {"tlb", SharedWalkers::tlb, "none: each TLB of the last level has walkers of its own"}},
+              {"tlb", SharedWalkers::tlb, "none: each TLB of the last level has its own walkers"}},
              "TLBs that share page walkers and a walk cache",
              "assumed: gpu; MI300: walkers in each XCD (Linux, gfxhub_v1_2.c); MGvm (MICRO 2022): in each "
              "chiplet, "

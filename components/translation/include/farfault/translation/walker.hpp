@@ -7,8 +7,7 @@
 //   page. If they have been splintered since, it also reads the entry of its own page. A walk that begins at
 //   that node finds the large page by the disabled bit.
 // - Walks queue in order while all walkers are busy. A walker is free as soon as its walk ends.
-// - Groups have walkers, a queue and a walk cache each; a walk is one of its group. Walkers are numbered from
-//   the first group on.
+// - Each group has walkers, a queue and a walk cache; walkers are numbered group by group.
 // - The owner starts walks, reads the entry that each step returns from its memory, and calls advance() when
 //   the data arrives. The table is read only then, so a walk does not find a page that is unmapped in the
 //   meantime.
