@@ -3,16 +3,15 @@
 //
 // - Input: a kernel list (kernelslist.g, or the folder that contains one) with one post-processed trace file
 //   per kernel (kernel-N.traceg), or a single trace file; each plain, gzip or xz.
-// - Memory: the text is read once into a compact form, in which any step of a warp is found directly: 24
-// bytes
-//   per memory instruction or run of others, and 8 bytes per address that does not follow a stride.
+// - Memory: a compact form, in which any step of a warp is found directly: 24 bytes per memory instruction or
+//   run of others, and 8 bytes per address that does not follow a stride.
 // - Instructions: loads and stores of global and generic addresses keep their lanes and addresses. An atomic
 //   with a result (ATOM, ATOMG) is a load, one without a result (RED) a store. A block barrier (BAR.SYNC) is
-//   a barrier. All others, also of other memories, are vector instructions, grouped with adjacent ones.
-// - Dependences: an instruction that uses a register of an outstanding load waits for all earlier loads.
+//   a barrier. All others are vector instructions, grouped with adjacent ones.
+// - A user of a register of an outstanding load waits for all earlier loads.
 // - Code: offsets are program counters, from the lowest one of the kernel; a group has that of its first
 //   instruction. The size of instructions is the smallest distance of two that follow each other.
-// - Blocks that the tracer omitted do not exist; warps that it omitted end immediately. Warps have 32 lanes.
+// - Omitted blocks do not exist; omitted warps end immediately. Warps have 32 lanes.
 // - Buffers: the regions that accesses and host copies touch, in units of 64 KiB.
 // - Errors: UserError with file, line, value and rule.
 #pragma once
