@@ -193,7 +193,7 @@ TEST_CASE("kernels: each kernel makes the same accesses concurrently with others
   for (auto const times : seen) CHECK(times == 2);
 }
 
-TEST_CASE("kernels: counts sum to those of the SMs that fetch instructions, of two applications") {
+TEST_CASE("kernels: counts of two applications sum to the SMs' counts, if SMs fetch instructions") {
   std::string const fetch =
       "gpu.instruction_cache.size = \"1KiB\"\ngpu.instruction_cache.latency = "
       "20\ngpu.instruction_cache.lines_ahead = 1\n";

@@ -6,8 +6,7 @@
 //   instruction, or at the first line before it that has not arrived. Up to `lines` lines of a warp are
 //   requested ahead.
 // - A step of a kernel is one instruction or a group (kernel.hpp), whose instructions follow each other. It
-// can
-//   issue when the line of its first instruction has arrived. The other lines of a group are fetched
+//   can issue when the line of its first instruction has arrived. The other lines of a group are fetched
 //   meanwhile, and the warp's next step waits for them, also at the end of the warp.
 // - After the last instruction of a code that repeats follows the first one; lines between an instruction
 //   before and one after the end, and lines over which a warp jumps, are not awaited.
