@@ -77,6 +77,40 @@ TEST_CASE("dispatcher: an SM is filled up to its first exhausted resource") {
   CHECK(fit(shape(100, 125), sm) == 4);
 }
 
+TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part of the blocks") {
+  auto const workload = workload_of({shape(10, 64), shape(5, 64)});
+  auto spec = spec_of(workload, {}, 4);
+  spec.sm.max_blocks = 2;
+  spec.block_parts = 2;
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1us}, {0, 0}}, {Time{100us}, {1, 1}}});
+  // SMs 0 and 1 have blocks 0 to 4, SMs 2 and 3 blocks 5 to 9; SM 3 is fastest, SM 0 next.
+  std::vector<Record<BlockDone>> done;
+  for (int i = 0; i < 2; ++i) done.push_back({Time{2us + i * 10ns}, {0, 3}});
+  for (int i = 0; i < 3; ++i) done.push_back({Time{3us + i * 10ns}, {0, 0}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{4us + i * 10ns}, {0, 1}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{5us + i * 10ns}, {0, 2}});
+  done.push_back({Time{6us}, {0, 3}});
+  b.feed(dispatcher.block_done, done);
+  auto const sms = b.sinks(dispatcher.start, 4);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
+  b.sink(dispatcher.done);
+  b.run();
+  auto const blocks = [&](std::size_t sm) {
+    std::vector<std::uint64_t> all;
+    for (auto const& r : sms[sm]->records()) all.push_back(r.message.block);
+    return all;
+  };
+  using Blocks = std::vector<std::uint64_t>;
+  // Then the second kernel: blocks 0 and 1 on the first part, 2 to 4 on the second, in rotation.
+  CHECK(blocks(0) == Blocks{0, 2, 4, 0});
+  CHECK(blocks(1) == Blocks{1, 3, 1});
+  CHECK(blocks(2) == Blocks{5, 7, 3});
+  CHECK(blocks(3) == Blocks{6, 8, 9, 2, 4});
+}
+
 TEST_CASE("dispatcher: a block that does not fit an empty SM is rejected with the insufficient resource") {
   SmParams sm;
   CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64).empty());

@@ -121,4 +121,30 @@ TEST_CASE(
   CHECK(frames->empty());
 }
 
+TEST_CASE("by_partition: each buffer has equal contiguous parts, and the blocks of a part rotate in memory") {
+  FrameAllocator::Setup setup{.frames = 64};
+  setup.parts = {4, 2};  // frames 0, 1, 8, 9, ... are in the first part
+  setup.buffers = {{100, 9}, {40, 4}};
+  auto frames = PolicyChoice<FrameAllocator>("by_partition").make(setup);
+  Frames got;
+  for (std::uint64_t page = 100; page < 109; ++page) got.push_back(frames->allocate(page));
+  CHECK(got == Frames{0, 1, 8, 2, 3, 10, 4, 5, 12});  // three pages in each, none left for the last one
+  got.clear();
+  for (std::uint64_t page = 40; page < 44; ++page) got.push_back(frames->allocate(page));
+  CHECK(got == Frames{9, 11, 13, 6});
+  CHECK(frames->allocate(7) == 16);  // in no buffer: the first part
+  frames->release(9);
+  CHECK(frames->allocate(100) == 9);
+  CHECK(frames->available() == 64 - 14);
+}
+
+TEST_CASE("by_partition: a page of a full part goes to the next one") {
+  FrameAllocator::Setup setup{.frames = 10};
+  setup.parts = {4, 2};  // four frames in the first part, two in each other one
+  setup.buffers = {{0, 10}};
+  auto frames = PolicyChoice<FrameAllocator>("by_partition").make(setup);
+  CHECK(frames_of(*frames, 10) == Frames{0, 1, 8, 9, 2, 3, 4, 5, 6, 7});
+  CHECK(frames->empty());
+}
+
 }  // namespace frame_orders_test

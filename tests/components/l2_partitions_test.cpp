@@ -135,6 +135,25 @@ TEST_CASE(
   CHECK(slice.state().stats.far_misses == 1);
 }
 
+TEST_CASE("L2 partitions: with direct access, responses to other partitions take longer") {
+  auto spec = half(0, MissPath::direct);
+  spec.in_partition = 0;
+  spec.to_client = {Duration::zero(), 100ns};
+  Bench b;
+  auto& slice = b.system.add<L2Slice>("slice", spec);
+  auto other = read(kNear, 2);
+  other.from = 1;
+  b.feed<MemRequest>(slice.request,
+                     {{Time{10ns}, read(kNear, 1)}, {Time{1us}, read(kNear, 3)}, {Time{1us}, other}});
+  auto const clients = b.sinks(slice.response, 2);
+  auto& dram = b.responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
+  b.join_family(slice.dram, {dram.request});
+  b.run();
+  CHECK(clients[0]->nanoseconds() == Times{10 + 14 + 1 + 50 + 1 + 1, 1000 + 14 + 1});
+  CHECK(clients[1]->nanoseconds() == Times{1000 + 1 + 14 + 100 + 1});
+  CHECK(dram.records().size() == 1);
+}
+
 TEST_CASE(
     "L2 partitions: under random load in both directions with short queues, every request is answered once") {
   for (std::uint32_t const mshrs : {1U, 3U}) {

@@ -68,6 +68,37 @@ TEST_CASE("the slices of a channel have different numbers there, counted from 0"
   });
 }
 
+TEST_CASE("with parts, blocks rotate over the parts, and every offset is the one of its slice and address") {
+  std::mt19937_64 random(11);
+  for (std::uint32_t const parts : {2U, 3U, 4U})
+    for (std::uint32_t const of_part : {1U, 4U, 6U})
+      for (std::uint64_t const block : {256U, 4096U, 65536U})
+        for (auto const& name : test::names_of_known<AddressHash>()) {
+          CAPTURE(parts);
+          CAPTURE(of_part);
+          CAPTURE(block);
+          CAPTURE(name);
+          MemoryLayout layout{.slices = parts * of_part,
+                              .channels = parts * (of_part == 4 ? 2 : of_part),
+                              .parts = {parts, block}};
+          auto const hash = layout.hash_of(PolicyChoice<AddressHash>(name).facts().mask);
+          if (hash) layout.hash = &*hash;
+          auto const map = layout.slice_map();
+          std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
+          for (int i = 0; i < 200; ++i) {
+            auto const offset = random() % (std::uint64_t{1} << 40);
+            auto const slice = map.slice(offset);
+            REQUIRE(slice / of_part == offset / block % parts);
+            REQUIRE(map.offset(slice, map.local(offset)) == offset);
+            auto const channel = layout.channel_map().slice(offset);
+            REQUIRE(layout.bank_of_slice(slice) == layout.bank_of_channel(channel));
+            REQUIRE(channel / (layout.channels / parts) == offset / block % parts);
+          }
+          for (std::uint64_t offset = 0; offset < (1 << 20); offset += 256)
+            REQUIRE(seen.insert({map.slice(offset), map.local(offset)}).second);
+        }
+}
+
 TEST_CASE("consecutive blocks are interleaved over the slices; neighbouring slices share a channel") {
   MemoryLayout const layout{16, 8, 256, 1};
   for (std::uint64_t block = 0; block < 64; ++block) {

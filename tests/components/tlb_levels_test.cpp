@@ -33,7 +33,12 @@ struct BankBench : Bench {
   BankBench(std::uint32_t bank, std::vector<Record<TranslateRequest>> script,
             std::vector<Record<Invalidate>> invalidations = {},
             std::vector<Record<TranslateResponse>> fills = {}, std::vector<Record<Invalidated>> answers = {})
-      : tlb(system.add<L2Tlb>("bank", spec(bank))) {
+      : BankBench(spec(bank), std::move(script), std::move(invalidations), std::move(fills),
+                  std::move(answers)) {}
+  BankBench(L2TlbSpec const& of, std::vector<Record<TranslateRequest>> script,
+            std::vector<Record<Invalidate>> invalidations, std::vector<Record<TranslateResponse>> fills,
+            std::vector<Record<Invalidated>> answers)
+      : tlb(system.add<L2Tlb>("bank", of)) {
     feed(tlb.request, std::move(script));
     feed(tlb.invalidate, std::move(invalidations));
     feed(tlb.filled, std::move(fills));
@@ -114,6 +119,24 @@ TEST_CASE(
   CHECK(b.below[2]->nanoseconds() == Times{151});
   CHECK(b.below[2]->records()[0].message.frame == 9 << 12);
   for (auto const other : {0U, 1U, 3U}) CHECK(b.below[other]->count() == 0);
+}
+
+TEST_CASE("a bank in another partition is further away for every message, and keeps their order") {
+  auto far = BankBench::spec(1);
+  far.to_requester = {Duration::zero(), Duration::zero(), 40ns, 40ns};
+  far.next.hop = {0, 1, 70ns};  // bank 1 of the next level is in another partition
+  BankBench b(far,
+              {{Time{100ns}, {.page = 3, .from = 2}},
+               {Time{300ns}, {.page = 3, .from = 0}},
+               {Time{400ns}, {.page = 3, .from = 3}}},
+              {{Time{401ns}, invalidation(3)}}, {{Time{250ns}, {.page = 3, .frame = 9 << 12}}},
+              {{Time{500ns}, {2}}, {Time{510ns}, {2}}});
+  CHECK(b.above[1]->nanoseconds() == Times{105 + 70});
+  CHECK(b.below[2]->nanoseconds() == Times{251 + 40});
+  CHECK(b.below[0]->nanoseconds() == Times{305});
+  CHECK(b.below[3]->nanoseconds() == Times{405 + 40});
+  CHECK(b.times(b.invalidated) == Times{0, 406, 0, 406 + 40});  // behind the response
+  CHECK(b.acknowledged[1]->nanoseconds() == Times{511 + 70});
 }
 
 TEST_CASE("an invalidation reaches the page's bank of each group, and is acknowledged after all of them") {

@@ -205,4 +205,32 @@ TEST_CASE("a relocated page table is the same table at other addresses") {
   CHECK(copy.step(0, 0, 5).next == table.step(0, 0, 5).next);
 }
 
+TEST_CASE("page table with parts: nodes are in the part of their first frame, or of their bank of TLBs") {
+  constexpr std::uint64_t kBlock = 16384;
+  auto const part_of = [](PhysAddr entry) { return offset_of(entry) / kBlock % 4; };
+  NodePlaces places{.parts = 4, .block = kBlock};
+  places.with_frame = true;
+  for (unsigned const bits : {12U, 16U}) {
+    CAPTURE(bits);
+    PageTable table(0, bits, 3, places);
+    std::set<PhysAddr> nodes;
+    for (std::uint64_t n = 0; n < 200; ++n) {
+      auto const page = n << table.coalesced_size();
+      table.map(page, n * kBlock);
+      auto const read = walk(table, page);
+      CHECK(part_of(read.back()) == n % 4);
+      CHECK(nodes.insert(read.back()).second);
+    }
+    CHECK(nodes.contains(walk(table, 0)[0]) == false);
+  }
+  NodePlaces by_bank{.parts = 4, .block = kBlock};
+  by_bank.banks = 8;
+  by_bank.pages = 1024;
+  PageTable table(0, 12, 1, by_bank);
+  for (std::uint64_t page = 0; page < 1024 * 64; page += 512) {
+    table.map(page, 0);
+    CHECK(part_of(walk(table, page).back()) == page / 1024 % 8 / 2);
+  }
+}
+
 }  // namespace translation_parts_test

@@ -28,6 +28,11 @@ RANGES = {"memory.placement": "contiguous"}
 # A level in front of another one.
 TWO_LEVELS = {key: value for key, value in MEMORY.items() if not key.startswith("gpu.l2_tlb.")} | {
     "gpu.translation.level": '[{{name = "l2_tlb", entries = 8, ways = 4, interleave = "4 KiB"}}, {{name = "far_tlb", entries = 32, ways = 8}}]'}
+# Two chiplets with a TLB bank each.
+CHIPLETS = {key: value for key, value in MEMORY.items() if not key.startswith("gpu.l2_tlb.")} | {
+    "gpu.l2_cache.partitions": "2", "gpu.l2_cache.miss_path": "direct", "gpu.l2_cache.partition_block": "8 KiB", "memory.placement": "interleave",
+    "gpu.gmmu.shared_by": "tlb", "gpu.gmmu.walk_cache": "0",
+    "gpu.translation.level": '[{{name = "l2_tlb", banks = 2, hash = "turns", interleave = "2 MiB", far_latency = 300, entries = 8, ways = 4}}]'}
 CENTRAL = MEMORY | {"gpu.router.policy": "centralized"}
 MIGRATE = MEMORY | {"memory.remote_touch": "migrate"}
 # Every region is accessed often, by both GPUs.
@@ -161,6 +166,8 @@ RULES = [
     (r"gpu\.translation\.level\.sms", TWO_LEVELS, ["1"]),
     (r"gpu\.translation\.level\.groups", TWO_LEVELS, ["2"]),
     (r"gpu\.translation\.level\.(banks|request_latency)", TWO_LEVELS, []),
+    (r"gpu\.translation\.level\.(far_latency)", CHIPLETS, []),
+    (r"gpu\.(blocks|l2_cache\.partition_block)|memory\.page_tables", CHIPLETS, []),
     (r"gpu\.translation\.level\.(interleave|hash)", TWO_LEVELS | {"gpu.translation.level.l2_tlb.banks": "4"}, []),
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),
     (r"gpu\.scalar_cache\.(size|ways|replacement|random\.seed)", SCALAR_CACHE, ["16 KiB", "1"]),

@@ -28,7 +28,7 @@ std::string refusal(std::string const& toml, std::vector<std::string> const& set
     config.reject_errors();
     machine.check(config);
     config.reject_errors();
-    machine.translation.fit_to(gpu_sms, config);
+    machine.translation.fit_to(gpu_sms, machine.l2_cache.parts().count, config);
     config.reject_errors();
   } catch (UserError const& error) {
     return error.what();
@@ -171,6 +171,40 @@ TEST_CASE("levels of TLBs: misses follow `next`, from the first table to the GMM
   std::vector<std::string> names;
   for (auto const& each : machine.tlb_levels()) names.push_back(each.name);
   CHECK(names == std::vector<std::string>{"utlb", "gpc_tlb", "l2_tlb"});
+}
+
+TEST_CASE("chiplets: a mistake is one sentence with file, line and rule") {
+  auto const gpu = [](std::string const& more) {
+    return "gpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"direct\"\n" + more;
+  };
+  auto const spread = level("l2_tlb", "banks = 4\nhash = \"turns\"\nfar_latency = 100\n");
+  CHECK(refusal(gpu("") + spread) == "accepted");
+  CHECK(refusal(gpu("memory.page_tables = \"with_tlb\"\ngpu.l2_cache.partition_block = \"64 KiB\"\n") +
+                spread) == "accepted");
+  CHECK(refusal(gpu("gpu.l2_cache.partition_block = \"48 KiB\"\n")) ==
+        "f:3: gpu.l2_cache.partition_block = 48 KiB must be a power of two and at least "
+        "gpu.l2_cache.interleave, 256 B");
+  CHECK(refusal(gpu("gpu.dram.channels = 2\n")) ==
+        "f:3: gpu.dram.channels = 2 must be a multiple of gpu.l2_cache.partitions, 4, and at most "
+        "gpu.l2_cache.slices, 16, with gpu.l2_cache.miss_path = direct");
+  CHECK(refusal(gpu("gpu.page_walk_cache.size = \"8 KiB\"\n")) ==
+        "f:3: gpu.page_walk_cache.size: the cache is for all page walkers of a GPU, but with "
+        "gpu.l2_cache.miss_path = direct these are in several partitions; use gpu.gmmu.walk_cache");
+  CHECK(refusal(gpu("memory.frame_allocation = \"by_partition\"\n")) ==
+        "f:3: memory.frame_allocation = by_partition: needs gpu.l2_cache.partition_block of at least 4 KiB, "
+        "which with all gpu.l2_cache.partitions divides 7/8 of gpu.dram.capacity, 3584 MiB");
+  CHECK(refusal("memory.frame_allocation = \"by_partition\"\n") ==
+        "f:1: memory.frame_allocation = by_partition: needs gpu.l2_cache.miss_path = direct and several "
+        "gpu.l2_cache.partitions");
+  CHECK(
+      refusal(gpu("memory.page_tables = \"with_tlb\"\ngpu.l2_cache.partition_block = \"64 KiB\"\n") +
+              level("l2_tlb", "banks = 4\nfar_latency = 100\n")) ==
+      "f:3: memory.page_tables = with_tlb: needs a last gpu.translation.level whose banks are a multiple of "
+      "gpu.l2_cache.partitions, with hash = turns and an interleave that is a multiple of the pages of a "
+      "last table, 2 MiB");
+  CHECK(refusal(gpu("") + level("l2_tlb", "banks = 6\nfar_latency = 100\n")) ==
+        "f:6: gpu.translation.level.l2_tlb.far_latency = 100: needs one group whose number of banks is a "
+        "multiple of gpu.l2_cache.partitions, 4; the level has 1 group of 6 banks");
 }
 
 }  // namespace translation_levels_config_test

@@ -22,6 +22,12 @@ void GpuParams::describe(ParamTable& t) {
           "Latency between SMs, L2 slices, GMMU and RDMA engine in cycles, each way", "assumed");
   t.count("translation_latency", translation_latency, {1, 10000},
           "Latency between SMs and L2 TLB, and between L2 TLB and GMMU, in cycles, each way", "assumed");
+  t.choice("blocks", blocks,
+           {{"any_sm", BlockPlaces::any_sm, "any SM"},
+            {"by_partition", BlockPlaces::by_partition,
+             "the SMs of one partition; each partition has an equal contiguous part of a kernel's blocks"}},
+           "SMs that may execute a thread block", "assumed: any_sm; MGvm (MICRO 2022), LASP: by_partition")
+      .only_when(facts::kChiplets);
   memory_contents.describe(
       t, "memory_contents",
       "Storage format of pages that migrate in batches, if memory.gpu_share limits GPU memory",
@@ -109,6 +115,7 @@ void MachineConfig::exclude_unused(Config& config) const {
                                        !memory.remote_touch.facts().makes_copies},
       {facts::kMissesToEveryMshr, l1_tlb.misses.facts().pages == MissTreatment::kEveryMshr},
       {facts::kSeveralTlbs, tlb_levels().back().may_be_several()},
+      {facts::kChiplets, l2_cache.direct()},
       {facts::kAdaptiveBlocks, has_periods()},
       {facts::kNicAccesses, false},
       {facts::kCpuWalkPressure, false},
@@ -179,7 +186,7 @@ void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   });
   config.exclude_unused(links.facts());
   auto const sms = sms_of_gpu(chosen, gpu.sms);
-  translation.fit_to(sms, config);
+  translation.fit_to(sms, l2_cache.parts().count, config);
   auto const levels = tlb_levels();
   if (pressure_epoch() != 0 && (levels.size() > 1 || levels[0].banks * levels[0].groups_of(sms) > 1))
     config.refuse("gpu.dram.scheduler",

@@ -27,6 +27,7 @@ struct Assembly::MemorySpec {
   MemoryCacheParams cache;
   DramChannelSpec dram;  // common to all channels
   MemoryLayout layout;
+  std::vector<std::vector<Duration>> to_clients = {};  // by partition of a slice; empty: no further latency
 };
 
 struct Assembly::Memory {
@@ -53,6 +54,7 @@ struct Assembly::Gpu {
   RequestClients slice_clients;
   RequestClients remote_clients;
   std::vector<std::vector<L2Tlb*>> tlbs;  // by level: the banks of each group
+  TlbBalancer* balancer = nullptr;        // of the first level; null: it is not balanced
   Gmmu* gmmu = nullptr;
   L2Slice* page_walk_cache = nullptr;  // null if absent
   Rdma* rdma = nullptr;

@@ -112,6 +112,19 @@ class Rules {
 
 void MachineConfig::check_translation(Config& config) const {
   translation.check(config, memory.page_size, ByteSize{memory.page_size.bytes << memory.large_size()});
+  for (auto const& level : translation.listed()) {
+    Rules(config).policy(level.section(), "balance", level.balance, {});
+    if (!level.is_balanced()) continue;
+    auto const refuse = [&](std::string const& why) {
+      config.refuse(level.section() + ".balance",
+                    level.section() + ".balance = " + level.balance.name() + ": " + why);
+    };
+    if (translation.listed().size() > 1) refuse("needs a single gpu.translation.level");
+    if (memory.replays_faults())
+      refuse(
+          "faulted accesses would miss their replay, because a page may be in two banks; place all pages "
+          "before the first kernel, and choose a memory.remote_touch that does not move them");
+  }
 }
 
 bool MachineConfig::check_large_pages(Config& config) const {
@@ -268,6 +281,50 @@ void MachineConfig::check_batches(Config& config) const {
   rules.policy("driver.batch", "eviction_schedule", batch.eviction_schedule, {});
 }
 
+// Partitions to whose slices SMs send requests.
+void MachineConfig::check_chiplets(Config& config) const {
+  Rules rules(config);
+  auto const parts = l2_cache.parts();
+  auto const data = InitialMemory::data_bytes(dram.capacity.bytes);
+  rules.need(
+      std::has_single_bit(parts.block) && parts.block >= l2_cache.interleave.bytes,
+      "gpu.l2_cache.partition_block",
+      "must be a power of two and at least gpu.l2_cache.interleave, " + to_text(l2_cache.interleave) +
+          (l2_cache.partition_block.bytes == 0 ? "; 0 B means " + to_text(ByteSize{parts.block}) : ""));
+  auto const channels = gpu_memory().channels;
+  rules.need(channels % parts.count == 0 && channels <= l2_cache.slices, "gpu.dram.channels",
+             "must be a multiple of gpu.l2_cache.partitions, " + std::to_string(parts.count) +
+                 ", and at most gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
+                 ", with gpu.l2_cache.miss_path = direct");
+  auto const needs_blocks = [&](std::string const& key, std::uint64_t least, std::string const& what) {
+    if (parts.block < least || data % (parts.block * parts.count) != 0)
+      config.refuse(key, key + " = " + what + ": needs gpu.l2_cache.partition_block of at least " +
+                             to_text(ByteSize{least}) +
+                             ", which with all gpu.l2_cache.partitions divides 7/8 of " +
+                             "gpu.dram.capacity, " + to_text(ByteSize{data}));
+  };
+  if (memory.frame_allocation.facts().uses_partitions)
+    needs_blocks("memory.frame_allocation", memory.page_size.bytes, memory.frame_allocation.name());
+  if (memory.page_tables != TablePlaces::in_order)
+    needs_blocks("memory.page_tables", PageTable::kNodeBytes,
+                 memory.page_tables == TablePlaces::with_data ? "with_data" : "with_tlb");
+  if (memory.page_tables == TablePlaces::with_tlb) {
+    auto const* const last = translation.listed().empty() ? nullptr : translation.chain().back();
+    auto const node = memory.page_size.bytes << PageLevels(memory.page_bits()).last_bits();
+    if (last == nullptr || last->banks % parts.count != 0 || last->hash.facts().mask != nullptr ||
+        last->interleave.bytes % node != 0)
+      config.refuse("memory.page_tables",
+                    "memory.page_tables = with_tlb: needs a last gpu.translation.level whose banks are a "
+                    "multiple of gpu.l2_cache.partitions, with hash = turns and an interleave that is a "
+                    "multiple of the pages of a last table, " +
+                        to_text(ByteSize{node}));
+  }
+  if (page_walk_cache.present())
+    config.refuse("gpu.page_walk_cache.size",
+                  "gpu.page_walk_cache.size: the cache is for all page walkers of a GPU, but with "
+                  "gpu.l2_cache.miss_path = direct these are in several partitions; use gpu.gmmu.walk_cache");
+}
+
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
   auto const page = memory.page_size.bytes;
@@ -293,6 +350,11 @@ void MachineConfig::check(Config& config) const {
   bool const equal = l2_cache.slices % l2_cache.partitions == 0;
   rules.need(equal, "gpu.l2_cache.partitions",
              "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  if (equal && l2_cache.direct()) check_chiplets(config);
+  if (memory.frame_allocation.facts().uses_partitions && !l2_cache.direct())
+    config.refuse("memory.frame_allocation",
+                  "memory.frame_allocation = " + memory.frame_allocation.name() +
+                      ": needs gpu.l2_cache.miss_path = direct and several gpu.l2_cache.partitions");
   if (shared && equal && memory_cache.present())
     rules.queue("gpu.memory_cache.queue", memory_cache.queue, gpu_memory());
   if (shared && equal && !memory_cache.present()) rules.queues("gpu.dram", dram, gpu_memory());

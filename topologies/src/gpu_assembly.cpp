@@ -75,11 +75,22 @@ void Assembly::add_dispatcher(Gpu& gpu) {
        .sms = sms_,
        .warp_width = config_.gpu.warp_width,
        .block_order = config_.host.block_order,
+       .block_parts = block_parts(),
        .applications = &applications_,
        .slices_to_write_back = config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
        .counts_evictions = config_.in_batches() && config_.has_periods(),
        .may_stall = config_.memory.stalls_gpus(),
+       .notifies_balancer = tlb_levels_[0]->params().is_balanced(),
        .fetches = code_.has_value()});
+}
+
+// Every part needs an SM of the application.
+std::uint32_t Assembly::block_parts() const {
+  if (!config_.gpu.blocks_by_partition()) return 1;
+  auto parts = config_.l2_cache.parts().count;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a)
+    parts = std::min(parts, static_cast<std::uint32_t>(applications_.sms_of(a, sms_).size()));
+  return parts;
 }
 
 void Assembly::add_gmmu(Gpu& gpu) {
@@ -89,15 +100,19 @@ void Assembly::add_gmmu(Gpu& gpu) {
   gmmu.clock = gpu_clock();
   gmmu.applications = applications_.names();
   gmmu.device = gpu.device;
-  auto const table_port = gpu.slice_clients.add(1, config_.reads_of_gmmu(last_tlbs()));
+  gmmu.tlbs = last_tlbs();
   bool const walk_cache = config_.page_walk_cache.present();
+  auto const parts = config_.l2_cache.parts().count;
+  if (!walk_cache && gmmu.walker_groups() % parts == 0) gmmu.walker_partitions = parts;
+  if (!walk_cache) gmmu.to_slices = to_slices(0);
+  auto const table_port = gpu.slice_clients.add(gmmu.walker_partitions, config_.reads_of_gmmu(last_tlbs()));
   gmmu.memory_port = walk_cache ? std::uint16_t{0} : table_port;
   gmmu.memory = walk_cache ? AddressMap(1, config_.l2_cache.interleave.bytes) : gpu_layout_.slice_map();
-  gmmu.tlbs = last_tlbs();
   gmmu.queue = 0;
   for (auto const* tlb : gpu.tlbs.back()) gmmu.queue += tlb->spec().params.mshrs;
   for (auto const& level : gpu.tlbs)
     gmmu.invalidates_all = gmmu.invalidates_all || level[0]->spec().params.fill.facts().invalidates_all;
+  gmmu.invalidates_banks = gpu.balancer != nullptr;
   gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
   gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
   gmmu.moves = config_.driver.migrations;
@@ -164,7 +179,40 @@ void Assembly::add_memory(Gpu& gpu) {
                               .kind = "dram",
                               .section = "gpu.dram",
                               .receives_pressure = config_.pressure_epoch() != 0},
-                             gpu_layout_});
+                             gpu_layout_,
+                             latencies_to_clients(gpu)});
+}
+
+std::uint32_t Assembly::partition_of_sm(std::uint32_t sm) const {
+  return static_cast<std::uint32_t>(std::uint64_t{sm} * config_.l2_cache.parts().count / sms_);
+}
+
+PartitionHop Assembly::to_slices(std::uint32_t partition) const {
+  auto const& l2 = config_.l2_cache;
+  if (!l2.direct()) return {};
+  return {partition, l2.slices_per_partition(), gpu_clock().cycles(l2.partition_latency)};
+}
+
+// Additional latencies of responses by partition of the slice and client. The GPU's ports and copy engine are
+// near all slices.
+std::vector<std::vector<Duration>> Assembly::latencies_to_clients(Gpu const& gpu) const {
+  auto const& l2 = config_.l2_cache;
+  if (!l2.direct()) return {};
+  auto const latency = gpu_clock().cycles(l2.partition_latency);
+  std::vector<std::vector<Duration>> all(l2.partitions,
+                                         std::vector(gpu.slice_clients.ports().size(), Duration::zero()));
+  auto const add = [&](std::uint32_t client, std::uint32_t partition) {
+    for (std::uint32_t p = 0; p < l2.partitions; ++p)
+      if (p != partition) all[p][client] = latency;
+  };
+  for (std::uint32_t sm = 0; sm < sms_; ++sm) add(sm, partition_of_sm(sm));
+  for (std::size_t kind = 0; kind < read_only_.size(); ++kind)
+    for (std::uint32_t c = 0; c < read_only_[kind].caches(sms_); ++c)
+      add(gpu.read_only[kind].memory_port + c, partition_of_sm(c * read_only_[kind].params.sms));
+  auto const& gmmu = gpu.gmmu->spec();
+  if (gmmu.to_slices.receivers != 0)
+    for (std::uint32_t p = 0; p < gmmu.walker_partitions; ++p) add(gmmu.memory_port + p, p);
+  return all;
 }
 
 void Assembly::add_sm(Gpu& gpu, std::uint32_t index) {
@@ -181,8 +229,9 @@ void Assembly::add_sm(Gpu& gpu, std::uint32_t index) {
   sm.page_bits = page_bits_;
   sm.page_sizes = config_.memory.sizes_of_pages();
   sm.mapped_at_start = &mapped_for(gpu);
-  sm.slices = config_.l2_cache.slices_per_partition();
-  sm.memory = AddressMap(sm.slices, gpu_layout_.interleave, gpu_layout_.hash);
+  sm.slices = config_.l2_cache.slices_of_sm();
+  sm.memory = AddressMap(sm.slices, gpu_layout_.interleave, gpu_layout_.hash, gpu_layout_.parts);
+  sm.to_slices = to_slices(partition_of_sm(index));
   sm.local_train = local_train_;
   sm.remote_train = remote_train_;
   sm.train_block = train_block_;
@@ -234,7 +283,9 @@ void Assembly::add_read_only_cache(Gpu& gpu, std::size_t kind, std::uint32_t ind
   spec.page_uses = caches.page_uses;
   spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
-  spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), gpu_layout_.interleave, gpu_layout_.hash);
+  spec.memory = AddressMap(config_.l2_cache.slices_of_sm(), gpu_layout_.interleave, gpu_layout_.hash,
+                           gpu_layout_.parts);
+  spec.to_slices = to_slices(partition_of_sm(index * caches.params.sms));
   of_gpu.caches.push_back(
       &system_->add<ReadOnlyCache>(gpu_name(gpu) + "." + spec.kind + std::to_string(index), spec));
 }

@@ -192,7 +192,9 @@ void Assembly::place_pages(PagePlacement const& placement) {
                                                  .large = config_.memory.large(),
                                                  .large_size = config_.memory.large_frame_size(),
                                                  .coalesces = config_.memory.coalesces(),
-                                                 .fragmentation = config_.memory.fragmentation()});
+                                                 .fragmentation = config_.memory.fragmentation(),
+                                                 .parts = config_.l2_cache.parts(),
+                                                 .tables = places_of_tables()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);
@@ -202,6 +204,21 @@ void Assembly::place_pages(PagePlacement const& placement) {
     if (config_.maps_remotely_at_start()) instance->memory->map_remotely();
     for (std::uint32_t g = 0; code_ && g < instance->gpus.size(); ++g) map_code(*instance->memory, g);
   }
+}
+
+NodePlaces Assembly::places_of_tables() const {
+  auto const parts = config_.l2_cache.parts();
+  auto const& where = config_.memory.page_tables;
+  if (parts.count == 1 || where == TablePlaces::in_order) return {};
+  NodePlaces places{.parts = parts.count, .block = parts.block};
+  if (where == TablePlaces::with_data) {
+    places.with_frame = true;
+    return places;
+  }
+  auto const last = config_.tlb_levels().back();
+  places.banks = last.banks;
+  places.pages = last.interleave.bytes >> page_bits_;
+  return places;
 }
 
 void Assembly::add_host_and_driver(Instance& instance) {
@@ -237,8 +254,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.unmapped_pages = memory.unmapped_pages();
   driver.maps_at_first_touch = config_.memory.maps_at_first_touch();
   driver.decide_by(config_.memory.remote_touch);
-  for (std::uint32_t a = 0; a < applications_.count(); ++a)
-    driver.buffers.insert(driver.buffers.end(), memory.buffers(a).begin(), memory.buffers(a).end());
+  driver.buffers = memory.all_buffers();
   driver.spaces = applications_.spaces();
   driver.large = memory.large_pages();
   driver.page_sizes = config_.memory.page_sizes;
@@ -247,6 +263,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.large_size = config_.memory.large_frame_size();
   describe_relocations(driver);
   driver.large_regions = memory.large_regions();
+  driver.parts = parts_of_frames(config_.l2_cache.parts(), page_bits_);
   auto const ordering = std::ranges::find_if(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });

@@ -15,7 +15,8 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   auto slice = spec.slice;
   slice.memory = layout.slice_map();
   slice.applications = applications_.names();
-  if (slice.params.partitions > 1) slice.in_partition = slice.params.slices_per_partition();
+  if (slice.params.partitions > 1 && !slice.params.direct())
+    slice.in_partition = slice.params.slices_per_partition();
   slice.train = local_train_;
   slice.train_block = train_block_;
   slice.channels = layout.channel_map();
@@ -27,6 +28,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   for (std::uint32_t i = 0; i < layout.slices; ++i) {
     begin_group(node, group_of(layout.bank_of_slice(i)));
     slice.index = i;
+    if (!spec.to_clients.empty()) slice.to_client = spec.to_clients[i / (layout.slices / layout.parts.count)];
     slice.dram_port = static_cast<std::uint16_t>(layout.number_at_channel(i));
     memory.slices.push_back(&system_->add<L2Slice>(name + '.' + spec.slice_name + std::to_string(i), slice));
   }

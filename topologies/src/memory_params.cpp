@@ -28,6 +28,14 @@ void MemoryParams::describe(ParamTable& t) {
                      "MGPUSim 4.2, driver: a unified device takes pages from its GPUs round-robin");
   frame_allocation.describe(t, "frame_allocation", "Frame allocator",
                             "assumed: as Linux's free pages per CPU");
+  t.choice("page_tables", page_tables,
+           {{"in_order", TablePlaces::in_order, "in order of their creation, regardless of partitions"},
+            {"with_data", TablePlaces::with_data, "in the partition of the first page that they map"},
+            {"with_tlb", TablePlaces::with_tlb,
+             "in the partition of the bank of the last gpu.translation.level that has this page"}},
+           "Places of a GPU's page tables in its memory",
+           "assumed: in_order; MGvm (MICRO 2022): with_tlb, its baselines with_data")
+      .only_when(facts::kChiplets);
   t.choice("first_touch_by", first_touch_by,
            {{"driver", FirstTouchBy::driver, "the driver, after a fault of driver.fault_latency"},
             {"iommu", FirstTouchBy::iommu, "the IOMMU, after its walk"}},

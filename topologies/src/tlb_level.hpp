@@ -19,10 +19,21 @@ class Assembly::TlbLevel {
     std::uint32_t number = 0;  // among the members of the group
   };
 
+  // Common to all levels of a GPU.
+  struct Shape {
+    std::uint32_t sms = 1;
+    std::uint32_t partitions = 1;
+    unsigned page_bits = 12;
+    std::uint64_t largest_page = 1;  // in base pages
+    Clock clock{1'000'000'000};
+    std::uint32_t partition_of(std::uint32_t sm) const {
+      return static_cast<std::uint32_t>(std::uint64_t{sm} * partitions / sms);
+    }
+  };
   // `first_sms`: the first SM of each member: of each client, or of each group of the level below.
-  // `banks_below`: TLBs per member; 1 for clients.
-  TlbLevel(TlbLevelParams level, unsigned page_bits, std::uint32_t gpu_sms,
-           std::vector<std::uint32_t> const& first_sms, TlbBanks const& banks_below);
+  // `below`: null if the members are clients.
+  TlbLevel(TlbLevelParams level, Shape const& shape, std::vector<std::uint32_t> const& first_sms,
+           TlbLevel const* below);
   TlbLevel(TlbLevel const&) = delete;
   TlbLevel& operator=(TlbLevel const&) = delete;
 
@@ -42,15 +53,42 @@ class Assembly::TlbLevel {
   // The way of a member's bank to this level.
   TlbRoute route(std::uint32_t member, std::uint32_t bank = 0) const {
     auto const& m = member_[member];
-    return {banks_, m.group, static_cast<std::uint16_t>(m.number * banks_below_.count() + bank)};
+    return {.banks = banks_,
+            .group = m.group,
+            .from = static_cast<std::uint16_t>(m.number * banks_below_.count() + bank),
+            .hop = hop_from(partition_of_requester(member, bank)),
+            .is_balanced = params_.is_balanced(),
+            .balanced = balanced_};
   }
+  // The partition of the GPU in which a bank is.
+  std::uint32_t partition_of(std::uint32_t group, std::uint32_t bank) const {
+    return is_spread() ? bank * shape_.partitions / banks_.count() : shape_.partition_of(first_sm_[group]);
+  }
+  // Additional latencies of a bank's responses, by requester; empty: none.
+  std::vector<Duration> to_requesters(std::uint32_t group, std::uint32_t bank) const;
 
  private:
+  // The banks are in several partitions, with a latency between them.
+  bool is_spread() const { return params_.far_latency != 0; }
+  PartitionHop hop_from(std::uint32_t partition) const {
+    if (!is_spread()) return {};
+    return {partition, banks_.count() / shape_.partitions, shape_.clock.cycles(params_.far_latency)};
+  }
+  std::uint32_t partition_of_requester(std::uint32_t member, std::uint32_t bank) const {
+    return below_ == nullptr ? shape_.partition_of(first_sm_of_member_[member])
+                             : below_->partition_of(member, bank);
+  }
+
   TlbLevelParams params_;
+  Shape shape_;
+  TlbLevel const* below_;
   std::optional<BankHash> hash_;
   TlbBanks banks_;
+  std::optional<BankHash> page_hash_;  // of the second distribution, if the level is balanced
+  TlbBanks balanced_;
   TlbBanks banks_below_;
   std::vector<Member> member_;
+  std::vector<std::uint32_t> first_sm_of_member_;
   std::vector<std::vector<std::uint32_t>> members_;  // by group
   std::vector<std::uint32_t> first_sm_;              // by group
 };

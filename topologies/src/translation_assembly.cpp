@@ -7,13 +7,22 @@
 
 namespace farfault::topologies {
 
-Assembly::TlbLevel::TlbLevel(TlbLevelParams level, unsigned page_bits, std::uint32_t gpu_sms,
-                             std::vector<std::uint32_t> const& first_sms, TlbBanks const& banks_below)
-    : params_(std::move(level)), banks_below_(banks_below) {
-  auto const block = params_.banks == 1 ? 1 : params_.interleave.bytes >> page_bits;
+Assembly::TlbLevel::TlbLevel(TlbLevelParams level, Shape const& shape,
+                             std::vector<std::uint32_t> const& first_sms, TlbLevel const* below)
+    : params_(std::move(level)),
+      shape_(shape),
+      below_(below),
+      banks_below_(below == nullptr ? TlbBanks{} : below->banks()),
+      first_sm_of_member_(first_sms) {
+  auto const gpu_sms = shape.sms;
+  auto const block = params_.banks == 1 ? 1 : params_.interleave.bytes >> shape.page_bits;
   AddressHash::Mask const mask = params_.hash.facts().mask;
   if (params_.banks > 1 && mask != nullptr) hash_.emplace(mask, params_.banks, block);
   banks_ = TlbBanks(params_.banks, block, hash_ ? &*hash_ : nullptr);
+  if (params_.is_balanced()) {
+    page_hash_.emplace(PolicyChoice<AddressHash>("xor").facts().mask, params_.banks, shape.largest_page);
+    balanced_ = TlbBanks(params_.banks, shape.largest_page, &*page_hash_);
+  }
   members_.resize(params_.groups_of(gpu_sms));
   for (std::uint32_t sm = 0; sm < gpu_sms; ++sm)
     if (params_.group_of(sm, gpu_sms) == first_sm_.size()) first_sm_.push_back(sm);
@@ -22,6 +31,15 @@ Assembly::TlbLevel::TlbLevel(TlbLevelParams level, unsigned page_bits, std::uint
     member_.push_back({group, static_cast<std::uint32_t>(members_[group].size())});
     members_[group].push_back(static_cast<std::uint32_t>(member_.size() - 1));
   }
+}
+
+std::vector<Duration> Assembly::TlbLevel::to_requesters(std::uint32_t group, std::uint32_t bank) const {
+  if (!is_spread()) return {};
+  std::vector<Duration> all;
+  for (auto const member : members_[group])
+    for (std::uint32_t b = 0; b < banks_below_.count(); ++b)
+      all.push_back(hop_from(partition_of_requester(member, b)).to(bank));
+  return all;
 }
 
 std::string Assembly::TlbLevel::name(std::uint32_t group, std::uint32_t bank) const {
@@ -36,11 +54,16 @@ void Assembly::plan_translation() {
   for (std::uint32_t sm = 0; sm < sms_; ++sm) first_sms.push_back(sm);
   for (auto const& kind : read_only_)
     for (std::uint32_t c = 0; c < kind.caches(sms_); ++c) first_sms.push_back(c * kind.params.sms);
-  TlbBanks banks;
+  TlbLevel::Shape const shape{.sms = sms_,
+                              .partitions = config_.l2_cache.parts().count,
+                              .page_bits = page_bits_,
+                              .largest_page = std::uint64_t{1} << config_.memory.large_size(),
+                              .clock = gpu_clock()};
+  TlbLevel const* below = nullptr;
   for (auto& level : config_.tlb_levels()) {
-    tlb_levels_.push_back(std::make_unique<TlbLevel>(std::move(level), page_bits_, sms_, first_sms, banks));
-    first_sms = tlb_levels_.back()->first_sms();
-    banks = tlb_levels_.back()->banks();
+    tlb_levels_.push_back(std::make_unique<TlbLevel>(std::move(level), shape, first_sms, below));
+    below = tlb_levels_.back().get();
+    first_sms = below->first_sms();
   }
 }
 
@@ -75,10 +98,12 @@ void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
         tlb.group = group;
         tlb.banks = level.banks();
         tlb.bank = bank;
+        tlb.to_requester = level.to_requesters(group, bank);
         if (above != nullptr)
           tlb.next = above->route(group, bank);
         else
           tlb.next.from = static_cast<std::uint16_t>(group * level.banks().count() + bank);
+        if (level.params().is_balanced()) tlb.balance_epoch = level.params().balance.make({})->epoch();
         tlb.moves = config_.driver.migrations;
         tlb.page_bits = page_bits_;
         tlb.page_sizes = config_.memory.sizes_of_pages();
@@ -94,6 +119,13 @@ void Assembly::build_tlbs(Gpu& gpu, std::uint32_t channels) {
     requests = level.params().mshrs;
     if (level.groups() > 1) begin_group(gpu.node, kTranslationGroup);
   }
+  auto const& first = *tlb_levels_[0];
+  if (!first.params().is_balanced()) return;
+  gpu.balancer = &system_->add<TlbBalancer>(gpu_name(gpu) + "." + first.params().name + "_balancer",
+                                            {.policy = first.params().balance,
+                                             .section = first.params().section(),
+                                             .banks = first.banks().count(),
+                                             .clients = first.requesters(0).count()});
 }
 
 namespace {
@@ -107,6 +139,27 @@ struct Requester {
 };
 
 }  // namespace
+
+// The balancer of the first level, in the GPU's first partition: near the dispatcher, and `far_latency` away
+// from banks and clients.
+void Assembly::wire_balancer(Gpu& gpu) {
+  auto& system = *system_;
+  auto const& level = tlb_levels_[0]->params();
+  Latency const near{gpu_clock().cycles(level.request_latency)};
+  Latency const far{gpu_clock().cycles(std::uint64_t{level.request_latency} + level.far_latency)};
+  std::vector<In<Tick>> banks;
+  for (auto* tlb : gpu.tlbs[0]) {
+    banks.push_back(tlb->collect);
+    system.connect(tlb->counts, gpu.balancer->counted, far);
+  }
+  system.connect(gpu.balancer->collect, system.family(banks), far);
+  std::vector<In<TlbDistribution>> clients;
+  for (auto* sm : gpu.sms) clients.push_back(sm->distributed);
+  for (auto const& kind : gpu.read_only)
+    for (auto* cache : kind.caches) clients.push_back(cache->distributed);
+  system.connect(gpu.balancer->distribute, system.family(clients), far);
+  system.connect(gpu.dispatcher->launched, gpu.balancer->launched, near);
+}
 
 void Assembly::wire_tlbs(Gpu& gpu) {
   auto& system = *system_;
@@ -154,6 +207,7 @@ void Assembly::wire_tlbs(Gpu& gpu) {
     }
     requesters = std::move(tlbs);
   }
+  if (gpu.balancer != nullptr) wire_balancer(gpu);
   auto const latency = cycles(config_.gpu.translation_latency);
   auto& gmmu = *gpu.gmmu;
   auto const requests = system.family(std::vector{gmmu.request});

@@ -56,6 +56,18 @@ void TlbLevelParams::describe(ParamTable& t) {
   }
   t.count("request_latency", request_latency, {1, 10000},
           "Latency from the SMs, or the level below, to this level, in cycles, each way", "assumed");
+  t.count(
+       "far_latency", far_latency, {0, 10000},
+       "Additional latency to a bank in another partition of the GPU (gpu.l2_cache.partitions), in cycles, "
+       "each way: the banks are distributed over the partitions. 0: none, the banks are near all SMs",
+       "assumed: 0; MGvm (MICRO 2022): 360 between chiplets")
+      .only_when(facts::kChiplets);
+  {
+    auto const if_far = t.only_when(sibling("far_latency").is_above(0));
+    balance.describe(t, "balance",
+                     "Switch between the distribution of the level and one of single pages over its banks",
+                     "assumed: fixed");
+  }
   t.text("next", next,
          "Level that receives the misses, or \"gmmu\". \"\": the level in the next table, the GMMU after the "
          "last",
@@ -209,7 +221,7 @@ void TranslationLevels::check(Config& config, ByteSize page, ByteSize largest_pa
                                          listed_.front().name + "', the first table");
 }
 
-void TranslationLevels::fit_to(std::uint32_t gpu_sms, Config& config) const {
+void TranslationLevels::fit_to(std::uint32_t gpu_sms, std::uint32_t partitions, Config& config) const {
   auto const levels = chain();
   for (auto const* level : levels) {
     auto const section = level->section();
@@ -218,6 +230,13 @@ void TranslationLevels::fit_to(std::uint32_t gpu_sms, Config& config) const {
       config.refuse_value(section + ".banks", "must be at most " + std::to_string(kMaxTlbs / groups) + ": " +
                                                   number_of(groups, "group") + " of the level have at most " +
                                                   std::to_string(kMaxTlbs) + " TLBs");
+      return;
+    }
+    if (level->far_latency != 0 && (groups != 1 || level->banks % partitions != 0)) {
+      config.refuse_value(section + ".far_latency",
+                          "needs one group whose number of banks is a multiple of gpu.l2_cache.partitions, " +
+                              std::to_string(partitions) + "; the level has " + number_of(groups, "group") +
+                              " of " + number_of(level->banks, "bank"));
       return;
     }
     if (groups > gpu_sms) {

@@ -7,14 +7,15 @@ namespace farfault::topologies {
 void Assembly::wire_gpu(Gpu& gpu) {
   auto& system = *system_;
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
-  // Each partition of the SMs has its own slices; all other components use the home slices.
+  // Each partition of the SMs has its own slices, unless SMs send requests to all; all other components use
+  // the home slices.
   auto const& l2 = config_.l2_cache;
   std::vector<In<MemRequest>> slice_requests;
   std::vector<Family<MemRequest>> partitions;
-  for (std::uint32_t p = 0; p < l2.partitions; ++p) {
+  for (std::uint32_t first = 0; first < l2.slices; first += l2.slices_of_sm()) {
     std::vector<In<MemRequest>> own;
-    for (std::uint32_t i = 0; i < l2.slices_per_partition(); ++i)
-      own.push_back(gpu.memory.slices[p * l2.slices_per_partition() + i]->request);
+    for (std::uint32_t i = first; i < first + l2.slices_of_sm(); ++i)
+      own.push_back(gpu.memory.slices[i]->request);
     partitions.push_back(system.family(own));
     slice_requests.insert(slice_requests.end(), own.begin(), own.end());
   }
@@ -88,7 +89,8 @@ void Assembly::wire_gmmu(Gpu& gpu, Family<MemRequest> slices) {
   Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
   Latency const cycle{gpu_clock().cycles(1)};
   if (auto* const walk_cache = gpu.page_walk_cache; walk_cache == nullptr) {
-    gpu.slice_clients.connect(gmmu.spec().memory_port, gmmu.entry_read);
+    for (std::uint32_t p = 0; p < gmmu.spec().walker_partitions; ++p)
+      gpu.slice_clients.connect(gmmu.spec().memory_port + p, gmmu.entry_read);
     system.connect(gmmu.read_entry, slices, crossbar);
   } else {
     gpu.slice_clients.connect(walk_cache->spec().dram_port, walk_cache->filled);

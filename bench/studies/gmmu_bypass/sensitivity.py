@@ -21,10 +21,11 @@ MOVING = "first_touch"  # placement of the runs with migration
 # Keys of other machines, the workload, or the run itself.
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("driver.batch.", "driver.counters.", "gpu.access_counters.", "memory.duplicate_after.", "gpu.memory_cache.",
-          "gpu.instruction_cache.", "gpu.l2_cache.partition_latency", "gpu.translation.level.", "gpu.sm.thread_oversubscription.",
+          "gpu.instruction_cache.", "gpu.l2_cache.partition_latency", "gpu.blocks", "memory.page_tables", "gpu.translation.level.", "gpu.sm.thread_oversubscription.",
           "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.", "memory.scope",
           "gpu.gmmu.walk_cache_replacement", "gpu.gmmu.shared_by", "gpu.gmmu.table_writes", "gpu.page_walk_cache.", "iommu.tlb_replacement",
           "iommu.walk_cache_replacement")  # mechanisms that the preset does not use
+OF_CHIPLETS = ("by_partition",)  # policies of GPUs with several chiplets
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing",
         "memory.compaction": "the preset's frames are of one size", "memory.compaction_threshold": "nothing is compacted"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
@@ -112,7 +113,7 @@ def assumed(parameters):
         elif key in IDLE or key.startswith(FAULTS):
             left_out.append((key, IDLE.get(key, "the IOMMU maps pages itself; among the readings in results.md")))
         elif p["unit"] == "name":
-            names = p["range"].removeprefix("one of: ").split(", ")
+            names = [n for n in p["range"].removeprefix("one of: ").split(", ") if n not in OF_CHIPLETS]
             if len(names) == 1:
                 left_out.append((key, "no alternative"))
                 continue

@@ -24,6 +24,7 @@ std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, st
 }
 
 Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
+  if (spec().notifies_balancer) launched = out<Tick>("launched");
   auto const& applications = *spec().applications;
   for (std::uint32_t a = 0; a < applications.count(); ++a) {
     sms_.push_back(applications.sms_of(a, spec().sms));
@@ -47,6 +48,7 @@ DispatcherState Dispatcher::initial() const {
   DispatcherState s;
   s.shares.resize(applications.streams());
   s.next_sm.resize(applications.count());
+  if (spec().block_parts > 1) s.next_of_part.resize(std::size_t{applications.streams()} * spec().block_parts);
   s.sms.resize(spec().sms);
   s.thread_blocks = spec().sm.thread_blocks.make(spec().blocks_setup());
   FF_CHECK(
@@ -113,8 +115,11 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   auto& share = s.shares[stream];
   share.kernel = m.kernel;
   share.launch = m.launch;
+  if (spec().notifies_balancer) cx.send(launched, Tick{});
   share.next = 0;
   share.count = share_of(stream, s).count;
+  for (std::uint64_t part = 0; part < spec().block_parts && !s.next_of_part.empty(); ++part)
+    s.next_of_part[stream * spec().block_parts + part] = first_of_part(part, share.count);
   if (share.count == 0)
     end_kernel(stream, cx);
   else
@@ -158,6 +163,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   if (only != kEverySm) {
     auto const at = number_of(only, application);
     if (at == sms.size() || sms[at] != only) return false;
+    if (!has_block(stream, part_of(at, application), s)) return false;
     bool const issues = takes(only, n, false, s);
     if (!issues && !(may_be_extra && takes(only, n, true, s))) return false;
     next = at;
@@ -167,7 +173,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   auto const turns = may_be_extra ? 2 * sms.size() : sms.size();
   for (std::size_t tried = 0; tried < turns; ++tried) {
     bool const extra = tried >= sms.size();
-    if (takes(sms[next], n, extra, s)) {
+    if (has_block(stream, part_of(next, application), s) && takes(sms[next], n, extra, s)) {
       start_on_next(stream, n, extra, cx);
       return true;
     }
@@ -188,15 +194,15 @@ void Dispatcher::start_on_next(std::uint32_t stream, SmUse const& need, bool ext
   auto const& sms = sms_[application];
   auto& next = s.next_sm[application];
   auto const at = sms[next];
+  auto const block = take_block(stream, part_of(next, application), s);
   next = next + 1 == sms.size() ? 0 : next + 1;
   s.sms[at].use += need;
   if (extra) ++s.sms[at].extra;
   s.free_at = std::max(s.free_at, cx.now());
   auto const mine = share_of(stream, s);
-  cx.send(start, at, StartBlock{mine.first + share.next * mine.step, share.kernel, share.launch},
+  cx.send(start, at, StartBlock{mine.first + block * mine.step, share.kernel, share.launch},
           s.free_at - cx.now());
   s.free_at += spec().clock.cycles(1);
-  ++share.next;
   ++share.running;
   ++s.stats[application].dispatched;
   if (thread_blocks_.adapts && s.period_ends == Time::max()) {

@@ -137,7 +137,8 @@ bool LoadStoreUnit::wait_for_translation(LsuItem const& item, bool again, Time l
     case MissPlace::new_mshr: {
       auto const slot =
           static_cast<std::uint8_t>(std::min(s_.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
-      cx_.send(sm_.translate, spec().tlbs.banks.bank_of(o.page),
+      auto const bank = spec().tlbs.bank_of(o.page, unit().translation.distribution());
+      cx_.send(sm_.translate, bank,
                TranslateRequest{.page = o.page,
                                 .from = spec().tlbs.from,
                                 .application = item.application,
@@ -145,7 +146,7 @@ bool LoadStoreUnit::wait_for_translation(LsuItem const& item, bool again, Time l
                                 .warp = slot,
                                 .stalled = unit().stalled_warps.take(item.application),
                                 .client = static_cast<std::uint16_t>(spec().index)},
-               looked_up - cx_.now());
+               looked_up - cx_.now() + spec().tlbs.hop.to(bank));
       [[fallthrough]];
     }
     case MissPlace::mshr: {
@@ -238,7 +239,8 @@ void LoadStoreUnit::acknowledge_invalidations() {
     auto const first = sm_.line_of(m.frame);
     auto const lines = sm_.line_of(std::uint64_t{1} << (spec().page_bits + m.size));
     unit().l1.invalidate(first, first + lines);
-    cx_.send(sm_.invalidated, spec().tlbs.banks.bank_of(m.page), Invalidated{m.move});
+    auto const bank = spec().tlbs.banks.bank_of(m.page);
+    cx_.send(sm_.invalidated, bank, Invalidated{m.move}, spec().tlbs.hop.to(bank));
   });
 }
 
@@ -282,7 +284,7 @@ void LoadStoreUnit::depart(Outgoing& o) {
   if (sm_.is_remote(request.address))
     cx_.send(sm_.remote_request, request, in);
   else
-    cx_.send(sm_.memory_request, spec().memory.slice(offset_of(request.address)), request, in);
+    sm_.send_to_slice(request, in, cx_);
   o.lines = 0;
 }
 

@@ -14,6 +14,7 @@ constexpr std::uint32_t kTagMask = (1U << kDrainBit) - 1;
 
 ReadOnlyCache::ReadOnlyCache(Slot<ReadOnlyCacheSpec> slot) : Component(std::move(slot)) {
   if (spec().page_uses.enabled) used = out<PageUse>("used");
+  if (spec().tlbs.is_balanced) distributed = in<&ReadOnlyCache::on_distribution>("distributed");
 }
 
 ReadOnlyCacheState ReadOnlyCache::initial() const {
@@ -111,14 +112,16 @@ bool ReadOnlyCache::wait_for_translation(std::uint64_t page, ReadOnlyRequest con
     case MissPlace::replay:
       park(page, m, cx);
       return true;
-    case MissPlace::new_mshr:
-      cx.send(translate, spec().tlbs.banks.bank_of(page),
+    case MissPlace::new_mshr: {
+      auto const bank = spec().tlbs.bank_of(page, client.distribution());
+      cx.send(translate, bank,
               TranslateRequest{.page = page,
                                .from = spec().tlbs.from,
                                .application = m.requester.application,
                                .client = static_cast<std::uint16_t>(spec().index)},
-              at - cx.now());
+              at - cx.now() + spec().tlbs.hop.to(bank));
       break;
+    }
     case MissPlace::mshr:
       break;
   }
@@ -149,7 +152,8 @@ bool ReadOnlyCache::read(PhysAddr address, ReadOnlyRequest const& m, Time at, Cx
                            .bytes = static_cast<std::uint8_t>(spec().line_bytes),
                            .requester = m.requester};
     if (local) {
-      cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
+      auto const slice = spec().memory.slice(offset_of(address));
+      cx.send(memory_request, slice, fetch, looked_up - cx.now() + spec().to_slices.to(slice));
     } else {
       ++s.stats[m.requester.application].remote_accesses;
       cx.send(remote_request, fetch, looked_up - cx.now());
@@ -231,6 +235,10 @@ void ReadOnlyCache::on_memory(MemResponse const& m, Cx& cx) const {
   acknowledge_invalidations(cx);
 }
 
+void ReadOnlyCache::on_distribution(TlbDistribution const& m, Cx& cx) const {
+  cx.state().translation.distribute(m.number);
+}
+
 void ReadOnlyCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   cx.state().translation.invalidate(m);
   acknowledge_invalidations(cx);
@@ -242,7 +250,8 @@ void ReadOnlyCache::acknowledge_invalidations(Cx& cx) const {
     auto const first = m.frame / spec().line_bytes;
     auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
     s.cache.invalidate(first, first + lines);
-    cx.send(invalidated, spec().tlbs.banks.bank_of(m.page), Invalidated{m.move});
+    auto const bank = spec().tlbs.banks.bank_of(m.page);
+    cx.send(invalidated, bank, Invalidated{m.move}, spec().tlbs.hop.to(bank));
   });
 }
 

@@ -20,6 +20,7 @@ Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   if (spec().may_stall || blocks.adapts) control = in<&Sm::on_control>("control");
   if (swaps()) moved = timer<&Sm::on_moved>("moved");
   if (spec().page_uses.enabled) used = out<PageUse>("used");
+  if (spec().tlbs.is_balanced) distributed = in<&Sm::on_distribution>("distributed");
   if (spec().fetches()) {
     fetch_request = out<ReadOnlyRequest>("fetch_request");
     fetched = in<&Sm::on_fetched>("fetched");
@@ -192,6 +193,10 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   if (cx.state().load_store.translation.is_invalidating()) unit.acknowledge_invalidations();
   if (swaps()) swap_blocks(cx);
   schedule_tick(cx);
+}
+
+void Sm::on_distribution(TlbDistribution const& m, Cx& cx) const {
+  cx.state().load_store.translation.distribute(m.number);
 }
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {

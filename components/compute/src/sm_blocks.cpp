@@ -123,7 +123,7 @@ void Sm::send_context(Cx& cx) const {
                  .bytes = static_cast<std::uint8_t>(spec().line_bytes),
                  .requester = {t.space, t.application, RequestKind::context}};
     m.train = train_between(first, last, n - 1);
-    cx.send(memory_request, spec().memory.slice(offset_of(address)), m, first - cx.now());
+    send_to_slice(m, first - cx.now(), cx);
   }
 }
 

@@ -93,6 +93,7 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": request for another device's memory");
   s.count_request(m);
+  if (further(m.from) != Duration::zero()) s.stats.far_requests += m.train.lines();
   auto rest = m;
   Outgoing outgoing;
   auto* queue = &s.stalled;
@@ -289,7 +290,7 @@ void L2Slice::send_responses(Run& run, Cx& cx) const {
                       .found_by = run.found_by,
                       .train = run.train(),
                       .stages = run.stages},
-          run.first - cx.now());
+          run.first - cx.now() + (run.far == 0 ? further(run.to) : Duration::zero()));
   run.lines = 0;
 }
 

@@ -16,12 +16,15 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
                                .page_bits = spec.page_bits,
                                .spaces = spaces,
                                .large_size = spec.large_size,
-                               .large_regions = large_regions()};
+                               .large_regions = large_regions(),
+                               .parts = parts_of_frames(spec.parts, spec.page_bits),
+                               .buffers = all_buffers()};
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec_.frames.make(memory));
     spec_.fragmentation.occupy(*gpu_frames_.back(), memory, g);
-    gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits, spaces);
+    gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits, spaces, spec.tables);
   }
+  memory.parts = {};
   memory.frames = cpu_data >> spec.page_bits;
   cpu_frames_ = spec_.frames.make(memory);
   iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits, spaces);
@@ -50,6 +53,12 @@ LargePages InitialMemory::large_regions() const {
     for (auto const& b : buffers)
       if (auto const whole = whole_pages(b, spec_.large_size); whole.count != 0) ranges.push_back(whole);
   return {spec_.large_size, std::move(ranges)};
+}
+
+std::vector<PageRange> InitialMemory::all_buffers() const {
+  std::vector<PageRange> all;
+  for (auto const& buffers : buffers_) all.insert(all.end(), buffers.begin(), buffers.end());
+  return all;
 }
 
 // Required base pages: buffers that exist for the whole run, plus the maximum that one program allocates at a

@@ -298,7 +298,7 @@ void Gmmu::unmap(Invalidate const& m, Cx& cx) const {
     ++s.invalidating[m.move];
     cx.send(to_tlb, tlb, leaves, spec().clock.cycles(1));  // behind the responses that are sent now
   };
-  if (spec().invalidates_all)
+  if (spec().invalidates_all || spec().invalidates_banks)
     spec().tlbs.each(send);
   else
     spec().tlbs.each_of(m.page, send);

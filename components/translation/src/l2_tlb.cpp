@@ -8,6 +8,9 @@ namespace farfault {
 L2Tlb::L2Tlb(Slot<L2TlbSpec> slot) : Component(std::move(slot)) {
   if (spec().reports_faults) faulted = out<RawFault>("faulted");
   if (spec().pressure_epoch != 0) pressure = out<WalkPressure>("pressure");
+  if (spec().balance_epoch == 0) return;
+  collect = in<&L2Tlb::on_collect>("collect");
+  counts = out<TlbCounts>("counts");
 }
 
 L2TlbState L2Tlb::initial() const {
@@ -83,7 +86,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     cx.send(response, m.from,
             TranslateResponse{
                 .page = m.page, .frame = found->frame, .found_by = FoundBy::l2_tlb, .size = found->size},
-            looked_up - cx.now());
+            looked_up - cx.now() + further(m.from));
   } else {
     auto entry = s.mshrs.find(m.page);
     if (!entry) {
@@ -91,14 +94,15 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
       entry = s.mshrs.allocate(m.page);
       if (s.pressure.counts()) s.pressure.missed(m.application);
       auto const& next = spec().next;
-      cx.send(miss, next.banks.bank_of(m.page),
+      auto const bank = next.banks.bank_of(m.page);
+      cx.send(miss, bank,
               TranslateRequest{.page = m.page,
                                .from = next.from,
                                .application = m.application,
                                .access = m.access,
                                .warp = m.warp,
                                .client = m.client},
-              looked_up - cx.now());
+              looked_up - cx.now() + next.hop.to(bank));
     } else {
       ++s.stats[m.application].merged_misses;
     }
@@ -111,6 +115,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     ++s.stats[m.application].misses;
   }
   s.fill->looked_up(requester, hit, cx.now());
+  if (spec().balance_epoch != 0) count_for_balance(m, hit, cx);
   auto const until = spec().clock.after(at);
   s.ports.take(until);
   s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at));
@@ -138,7 +143,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
     cx.send(response, w.from,
             TranslateResponse{
                 .page = m.page, .frame = m.frame, .found_by = m.found_by, .size = m.size, .stages = stages},
-            at - cx.now());
+            at - cx.now() + further(w.from));
     if (faults && spec().reports_faults)
       cx.send(faulted,
               RawFault{.page = m.page, .client = w.client, .application = w.application, .access = w.access},
@@ -173,6 +178,19 @@ void L2Tlb::report_pressure(Cx& cx) const {
   });
 }
 
+void L2Tlb::count_for_balance(TranslateRequest const& m, bool hit, Cx& cx) const {
+  auto& c = cx.state().balance;
+  ++(hit ? c.hits : c.misses);
+  if (further(m.from) == Duration::zero()) return;
+  if (++c.far == spec().balance_epoch) cx.send(counts, TlbCounts{.bank = spec().bank, .asks = 1});
+}
+
+void L2Tlb::on_collect(Tick const&, Cx& cx) const {
+  auto& c = cx.state().balance;
+  cx.send(counts, TlbCounts{.hits = c.hits, .misses = c.misses, .far = c.far, .bank = spec().bank});
+  c = {};
+}
+
 // Sent to every group of requesters, as in hardware: the TLB does not record which requesters got a fault
 // response.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
@@ -181,7 +199,9 @@ void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   if (of_all && ++s.replays_of_all < spec().next.banks.count()) return;
   if (m.found_by == FoundBy::settled) s.tlb->fill(m.page, m.translation());
   s.last_response = std::max(s.last_response, cx.now());
-  auto const forward = [&](std::uint32_t to) { cx.send(response, to, m, s.last_response - cx.now()); };
+  auto const forward = [&](std::uint32_t to) {
+    cx.send(response, to, m, s.last_response - cx.now() + further(to));
+  };
   if (!of_all) return spec().requesters.each_of(m.page, forward);
   s.replays_of_all = 0;
   spec().requesters.each(forward);
@@ -202,12 +222,12 @@ void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto const leaves = spec().clock.after(std::max(at, s.last_response)) - cx.now();
   auto const sender = spec().next.banks.bank_of(m.page);
   if (spec().bank != spec().banks.bank_of(m.page))
-    return cx.send(acknowledge, sender, Invalidated{m.move}, leaves);
+    return cx.send(acknowledge, sender, Invalidated{m.move}, leaves + spec().next.hop.to(sender));
   auto& invalidation = s.invalidating[m.move];
   invalidation.sender = sender;
   auto const send = [&](std::uint32_t to) {
     ++invalidation.missing;
-    cx.send(forwarded, to, forward, leaves);
+    cx.send(forwarded, to, forward, leaves + further(to));
   };
   if (forward.all != 0)
     spec().requesters.each(send);
@@ -218,7 +238,8 @@ void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
 void L2Tlb::on_invalidated(Invalidated const& m, Cx& cx) const {
   auto& invalidation = cx.state().invalidating[m.move];
   FF_CHECK(invalidation.missing > 0, path() + ": acknowledgement without an invalidation");
-  if (--invalidation.missing == 0) cx.send(acknowledge, invalidation.sender, m);
+  if (--invalidation.missing == 0)
+    cx.send(acknowledge, invalidation.sender, m, spec().next.hop.to(invalidation.sender));
 }
 
 template class Component<L2TlbSpec, L2TlbState>;

@@ -1,24 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farfault/translation/page_table.hpp"
 
+#include <algorithm>
+
 #include "farfault/engine/error.hpp"
 
 namespace farfault {
 
+namespace {
+constexpr auto kEntries = std::uint64_t{1} << PageLevels::kIndexBits;
+}  // namespace
+
+PageTable::PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces, NodePlaces const& places)
+    : base_(base),
+      levels_(page_bits),
+      spaces_(spaces),
+      nodes_(spaces),
+      next_last_(places.parts),
+      places_{places},
+      entries_(std::uint64_t{spaces} << kIndexBits) {
+  if (places.parts == 1) return;
+  // The roots are at the start, in as many whole blocks of all parts as they need.
+  auto const block = places.block / kEntryBytes;
+  auto const rounds = (entries_.size() + block * places.parts - 1) / (block * places.parts);
+  next_.assign(places.parts, rounds * block);
+}
+
 // Appends a node and returns its number.
-std::uint64_t PageTable::new_node(unsigned level) {
+std::uint64_t PageTable::new_node(unsigned level, std::uint64_t part) {
   ++nodes_;
-  constexpr auto kEntries = std::uint64_t{1} << kIndexBits;
   bool const small = levels_.is_last(level) && levels_.last_bits() != kIndexBits;
-  if (small && next_last_ % kEntries != 0) {
-    auto const number = number_at(next_last_);
-    next_last_ += std::uint64_t{1} << levels_.last_bits();
+  auto& next_last = next_last_[part];
+  if (small && next_last % kEntries != 0) {
+    auto const number = number_at(next_last);
+    next_last += std::uint64_t{1} << levels_.last_bits();
     return number;
   }
-  auto const first = entries_.size();
-  entries_.resize(first + kEntries);
-  if (small) next_last_ = first + (std::uint64_t{1} << levels_.last_bits());
+  auto const first = new_block(part);
+  if (small) next_last = first + (std::uint64_t{1} << levels_.last_bits());
   return number_at(first);
+}
+
+std::uint64_t PageTable::new_block(std::uint64_t part) {
+  auto first = entries_.size();
+  if (places_->parts > 1) {
+    MemoryParts const parts{static_cast<std::uint32_t>(places_->parts), places_->block / kEntryBytes};
+    first = parts.offset(static_cast<std::uint32_t>(part), next_[part]);
+    next_[part] += kEntries;
+  }
+  entries_.resize(std::max<std::size_t>(entries_.size(), first + kEntries));
+  return first;
 }
 
 void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
@@ -29,7 +60,7 @@ void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
   for (unsigned level = 0; level < *last; ++level) {
     auto const at = entry_of(node, level, page);
     if (entries_[at] == 0) {
-      auto const below = new_node(level + 1);
+      auto const below = new_node(level + 1, places_->parts == 1 ? 0 : places_->part_of(page, frame));
       entries_[at] = below + 1;
     }
     FF_CHECK((entries_[at] & kLarge) == 0, "page is already mapped by a large page");

@@ -12,10 +12,18 @@ namespace farfault::walking {
 
 template <class Owner, class Cx>
 void read(Owner const& o, PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) {
-  cx.send(o.read_entry, o.spec().memory.slice(offset_of(entry)),
+  auto const slice = o.spec().memory.slice(offset_of(entry));
+  auto from = o.spec().memory_port;
+  if constexpr (requires { o.spec().to_slices; }) {
+    auto hop = o.spec().to_slices;
+    hop.partition = o.spec().partition_of_walkers(walker / o.spec().params.walkers);
+    from = static_cast<std::uint16_t>(from + hop.partition);
+    extra += hop.to(slice);
+  }
+  cx.send(o.read_entry, slice,
           MemRequest{.address = entry,
                      .tag = walker,
-                     .from = o.spec().memory_port,
+                     .from = from,
                      .access = Access::read,
                      .bytes = 8,
                      .requester = requester},

@@ -50,8 +50,13 @@
 #include "farfault/translation/gmmu.hpp"
 #include "farfault/translation/iommu.hpp"
 #include "farfault/translation/l2_tlb.hpp"
+#include "farfault/translation/tlb_balancer.hpp"
 
 namespace farfault::topologies {
+
+enum class BlockPlaces : std::uint8_t { any_sm, by_partition };
+// The partition of a node of a GPU's page tables.
+enum class TablePlaces : std::uint8_t { in_order, with_data, with_tlb };
 
 struct GpuParams {
   std::uint32_t sms = 0;
@@ -60,7 +65,9 @@ struct GpuParams {
   std::uint32_t line_bytes = 64;
   std::uint32_t crossbar_latency = 8;
   std::uint32_t translation_latency = 4;
+  BlockPlaces blocks = BlockPlaces::any_sm;
   PolicyChoice<MemoryContents> memory_contents{"plain"};
+  bool blocks_by_partition() const { return blocks == BlockPlaces::by_partition; }
   void describe(ParamTable& t);
 };
 
@@ -87,6 +94,7 @@ struct MemoryParams {
   ByteSize large_page_size{std::uint64_t{2} << 20};
   PolicyChoice<PagePlacement> placement{"interleave"};
   PolicyChoice<FrameAllocator> frame_allocation{"on_demand"};
+  TablePlaces page_tables = TablePlaces::in_order;
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   PolicyChoice<PageDecision> remote_touch{"remote_access"};
@@ -196,8 +204,11 @@ struct MachineConfig {
   }
   // Memory layout of a GPU and of a CPU.
   MemoryLayout gpu_memory() const {
-    return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
-            l2_cache.software_coherent() ? l2_cache.partitions : 1};
+    return {.slices = l2_cache.slices,
+            .channels = dram.channels == 0 ? l2_cache.slices : dram.channels,
+            .interleave = l2_cache.interleave.bytes,
+            .copies = l2_cache.software_coherent() ? l2_cache.partitions : 1,
+            .parts = l2_cache.parts()};
   }
   MemoryLayout cpu_memory() const {
     return {cpu_llc.slices, cpu_dram.channels == 0 ? cpu_llc.slices : cpu_dram.channels,
@@ -312,6 +323,7 @@ struct MachineConfig {
   void check_fault_path(Config& config) const;
   void check_copies(Config& config) const;
   void check_counters(Config& config) const;
+  void check_chiplets(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.
@@ -373,6 +385,7 @@ class Assembly {
   // Assigns GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
   void find_instances();
   void place_pages(PagePlacement const& placement);
+  NodePlaces places_of_tables() const;
   void add_host_and_driver(Instance& instance);
   void describe_relocations(PagingDriverSpec& driver) const;
   std::vector<std::uint8_t> application_of_space() const;
@@ -399,15 +412,21 @@ class Assembly {
   TlbGroups last_tlbs() const;
   void build_tlbs(Gpu& gpu, std::uint32_t channels);
   void wire_tlbs(Gpu& gpu);
+  void wire_balancer(Gpu& gpu);
   L2SliceSpec page_walk_cache() const;  // without the values of its GPU
   void build_gpus();
   std::string const& gpu_name(Gpu const& gpu) const;
   CopyEngineSpec copy_engine_of(Gpu& gpu) const;
   void add_dispatcher(Gpu& gpu);
+  std::uint32_t block_parts() const;
   void add_gmmu(Gpu& gpu);
   void add_rdma(Gpu& gpu);
   void add_memory(Gpu& gpu);
   void add_sm(Gpu& gpu, std::uint32_t index);
+  // If SMs send requests to the slices of all partitions: the partition of an SM, and additional latencies.
+  std::uint32_t partition_of_sm(std::uint32_t sm) const;
+  PartitionHop to_slices(std::uint32_t partition) const;
+  std::vector<std::vector<Duration>> latencies_to_clients(Gpu const& gpu) const;
   void add_read_only_cache(Gpu& gpu, std::size_t kind, std::uint32_t index);
   void build_nics();
   void build_fabric();

@@ -33,6 +33,9 @@ struct TlbLevelParams : L2TlbParams {
   ByteSize interleave{std::uint64_t{2} << 20};
   PolicyChoice<AddressHash> hash{"xor"};
   std::uint32_t request_latency = 4;
+  std::uint32_t far_latency = 0;
+  PolicyChoice<TlbBalance> balance{"fixed"};
+  bool is_balanced() const { return far_latency != 0 && balance.facts().switches; }
   std::string next;
   void describe(ParamTable& t);
 
@@ -62,8 +65,9 @@ class TranslationLevels {
   std::vector<TlbLevelParams const*> chain() const;
   // Reports levels that do not form a chain, and banks that would share a large page.
   void check(Config& config, ByteSize page, ByteSize largest_page) const;
-  // Reports groups that do not fit the SMs of a GPU; requires that check() has found no mistake.
-  void fit_to(std::uint32_t gpu_sms, Config& config) const;
+  // Reports groups that do not fit the SMs of a GPU, or banks that do not fit its partitions; requires that
+  // check() has found no mistake.
+  void fit_to(std::uint32_t gpu_sms, std::uint32_t partitions, Config& config) const;
 
  private:
   TlbLevelParams const* find(std::string_view name) const;

@@ -4,13 +4,13 @@
 // - SM: the next one in round-robin order, among the SMs of the block's application, with room for its warps,
 //   threads, registers and shared memory. Rate: one block per cycle.
 // - Share: the block order selects the blocks of a GPU (block_order.hpp).
+// - Parts (block_parts): equal parts of the application's SMs, each for a contiguous part of the share.
 // - Streams: streams with running kernels, of one or several applications, place blocks in round-robin order,
 //   as long as one block fits.
 // - Extra blocks: after all SMs have as many blocks as can issue, a block is assigned to an SM where
 //   gpu.sm.thread_blocks accepts it (thread_blocks.hpp).
-// - Counters: SMs report a kernel's counters with its last block on the SM; the sums are sent to the host
-//   with the kernel's end (kernel_counts.hpp). With several GPUs, they are rows of the table kernels_by_gpu
-//   too.
+// - Counters: SMs report a kernel's counters with its last block on the SM; the sums go to the host with the
+//   kernel's end (kernel_counts.hpp), and with several GPUs also into the table kernels_by_gpu.
 // - Write-back of L2 caches at the end of a kernel (host.hpp): with one GPU, the dispatcher starts it after
 //   the last block. With several, each dispatcher reports its last block to the host and starts the
 //   write-back when it receives KernelEnd.
@@ -40,10 +40,12 @@ struct DispatcherSpec {
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
+  std::uint32_t block_parts = 1;  // at most the SMs of an application
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
   bool counts_evictions = false;           // the driver reports evictions
   bool may_stall = false;                  // the driver may stop all SMs
+  bool notifies_balancer = false;          // of launches: the TLBs are balanced
   bool fetches = false;                    // SMs fetch instructions
 
   ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
@@ -62,7 +64,7 @@ struct KernelShare {
   std::uint32_t launch = 0;
   std::uint32_t slices_writing = 0;  // L2 slices that have not completed the write-back at the kernel's end
   std::uint32_t unused = 0;
-  std::uint64_t next = 0;     // next block to dispatch
+  std::uint64_t next = 0;     // blocks dispatched; with one part, the next block to dispatch
   std::uint64_t count = 0;    // blocks of this GPU
   std::uint64_t running = 0;  // blocks on SMs
 };
@@ -80,9 +82,10 @@ struct DispatcherStats {
 };
 
 struct DispatcherState {
-  std::vector<KernelShare> shares;     // by stream
-  std::uint64_t turn = 0;              // the stream that places the next block
-  std::vector<std::uint32_t> next_sm;  // by application, among its SMs
+  std::vector<KernelShare> shares;          // by stream
+  std::vector<std::uint64_t> next_of_part;  // next block to dispatch, by stream and part; empty with one part
+  std::uint64_t turn = 0;                   // the stream that places the next block
+  std::vector<std::uint32_t> next_sm;       // by application, among its SMs
   Time free_at{};
   std::vector<SmBlocks> sms;
   ByApplication<DispatcherStats> stats;
@@ -128,6 +131,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // If it does, or the driver may stop SMs.
   Out<BlockControl> control;
   In<GpuStall> stall;
+  Out<Tick> launched;  // if the TLBs are balanced
 
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
@@ -168,6 +172,24 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // True if the SM accepts one more block, which can issue immediately or is extra.
   bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
   std::uint32_t running_sms(DispatcherState const& s) const;
+  // The part of the application's SM with this number.
+  std::uint32_t part_of(std::uint32_t at, std::uint32_t application) const {
+    return static_cast<std::uint32_t>(std::uint64_t{at} * spec().block_parts / sms_[application].size());
+  }
+  // First block of a part of a share of `count` blocks.
+  std::uint64_t first_of_part(std::uint64_t part, std::uint64_t count) const {
+    return part * count / spec().block_parts;
+  }
+  // True if the stream has a block for the part.
+  bool has_block(std::uint32_t stream, std::uint32_t part, DispatcherState const& s) const {
+    return spec().block_parts == 1 || s.next_of_part[std::size_t{stream} * spec().block_parts + part] <
+                                          first_of_part(part + 1, s.shares[stream].count);
+  }
+  std::uint64_t take_block(std::uint32_t stream, std::uint32_t part, DispatcherState& s) const {
+    auto const dispatched = s.shares[stream].next++;
+    return spec().block_parts == 1 ? dispatched
+                                   : s.next_of_part[std::size_t{stream} * spec().block_parts + part]++;
+  }
   // Sets a timer for the end of the period, after advancing over periods that ended without one.
   void set_period_timer(Cx& cx) const;
   // Enables all SMs until the period ends if only disabled SMs have blocks.

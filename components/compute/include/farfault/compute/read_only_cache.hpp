@@ -25,6 +25,7 @@
 #include "farfault/memory/cache.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/partition_hop.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -87,6 +88,7 @@ struct ReadOnlyCacheSpec {
   Applications const* applications = nullptr;
   PhysAddr arguments = 0;  // address of kernels' arguments
   AddressMap memory;
+  PartitionHop to_slices{};
   TlbRoute tlbs{};
 };
 
@@ -143,7 +145,8 @@ class ReadOnlyCache final : public Component<ReadOnlyCacheSpec, ReadOnlyCacheSta
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageUse> used;  // if the driver tracks page uses
+  Out<PageUse> used;                // if the driver tracks page uses
+  In<TlbDistribution> distributed;  // if the first level of TLBs is balanced
 
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
@@ -155,6 +158,7 @@ class ReadOnlyCache final : public Component<ReadOnlyCacheSpec, ReadOnlyCacheSta
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_memory(MemResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_distribution(TlbDistribution const& m, Cx& cx) const;
 
  private:
   void accept(ReadOnlyRequest const& m, Cx& cx) const;

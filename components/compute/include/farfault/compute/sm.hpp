@@ -220,6 +220,7 @@ class Sm final : public Component<SmSpec, SmState> {
   // If instructions are fetched.
   Out<ReadOnlyRequest> fetch_request;
   In<ReadOnlyResponse> fetched;
+  In<TlbDistribution> distributed;  // if the first level of TLBs is balanced
 
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
@@ -233,6 +234,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_tick(Tick const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_distribution(TlbDistribution const& m, Cx& cx) const;
   void on_control(BlockControl const& m, Cx& cx) const;
   void on_moved(Tick const& m, Cx& cx) const;
   void on_fetched(ReadOnlyResponse const& m, Cx& cx) const;
@@ -242,6 +244,10 @@ class Sm final : public Component<SmSpec, SmState> {
 
  private:
   friend class LoadStoreUnit;
+  void send_to_slice(MemRequest const& m, Duration in, Cx& cx) const {
+    auto const slice = spec().memory.slice(offset_of(m.address));
+    cx.send(memory_request, slice, m, in + spec().to_slices.to(slice));
+  }
   bool settle(SmState& s, Time at) const override;
   // For the warp in a slot, whose context is `context`.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;

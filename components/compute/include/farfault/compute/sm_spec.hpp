@@ -11,6 +11,7 @@
 #include "farfault/engine/time.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/page_uses.hpp"
+#include "farfault/parts/partition_hop.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -40,6 +41,7 @@ struct SmSpec {
   PageTable const* mapped_at_start = nullptr;  // its TLB may hold translations of it
   std::uint32_t slices = 1;
   AddressMap memory;
+  PartitionHop to_slices{};
   TlbRoute tlbs{};
   std::uint32_t local_train = 1;       // maximum lines per message to this GPU's memory
   std::uint32_t remote_train = 1;      // and to other devices' memories

@@ -9,10 +9,12 @@
 #include "farfault/memory/cache.hpp"
 #include "farfault/memory/walk_reads.hpp"
 #include "farfault/parts/address_hash.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/protocols/facts.hpp"
 
 namespace farfault {
 
-enum class MissPath : std::uint8_t { home_slice, memory };
+enum class MissPath : std::uint8_t { home_slice, memory, direct };
 
 // Common to the last-level caches of GPUs and CPUs.
 struct SlicedCacheParams {
@@ -44,6 +46,7 @@ struct L2CacheParams : SlicedCacheParams {
   std::uint32_t partitions = 1;
   std::uint32_t partition_latency = 100;
   MissPath miss_path = MissPath::home_slice;
+  ByteSize partition_block{0};
   bool write_back_at_kernel_end = false;
   std::uint32_t ports = 1;
   std::uint32_t walk_queue = 0;
@@ -57,24 +60,33 @@ struct L2CacheParams : SlicedCacheParams {
             "each of 8 XCDs");
     t.count(
          "partition_latency", partition_latency, {0, 10000},
-         "One-way latency in cycles from a slice to the home slice or memory of another partition. 0: none, "
-         "only with miss_path = \"memory\"",
-         "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half")
+         "One-way latency in cycles from a slice, or with miss_path = \"direct\" from an SM, to the home "
+         "slice or "
+         "memory of another partition. 0: none, not with miss_path = \"home_slice\"",
+         "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half; "
+         "MGvm (MICRO 2022): 360 between chiplets")
         .only_when(sibling("partitions").is_above(1));
     t.choice("miss_path", miss_path,
              {{"home_slice", MissPath::home_slice, "its home slice; hardware keeps the copies coherent"},
               {"memory", MissPath::memory,
                "the partition's memory; at the end of a kernel every slice writes back its dirty lines and "
-               "drops all lines"}},
+               "drops all lines"},
+              {"direct", MissPath::direct,
+               "its home slice, to which SMs send their requests; no other slice has a copy"}},
              "Source of a line whose home slice is in another partition",
              "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
-             "buffer_wbl2, buffer_inv)")
+             "buffer_wbl2, buffer_inv); chiplets of MGvm (MICRO 2022): direct")
         .only_when(sibling("partitions").is_above(1));
+    t.bytes("partition_block", partition_block, {ByteSize{0}, ByteSize{std::uint64_t{1} << 40}},
+            "Consecutive bytes of memory in one partition. 0 B: interleave x the slices of a partition",
+            "MGvm (MICRO 2022): 64 KiB, one page of 4 KiB in each of 16 slices")
+        .only_when(facts::kChiplets);
     t.flag("write_back_at_kernel_end", write_back_at_kernel_end,
            "Write dirty lines to memory before a kernel completes",
            "assumed: off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, "
            "memory model)")
-        .only_when(sibling("miss_path").is("home_slice") || sibling("partitions").is(1));
+        .only_when(sibling("miss_path").is("home_slice") || sibling("miss_path").is("direct") ||
+                   sibling("partitions").is(1));
     t.count("ports", ports, {1, 64}, "Look-ups started and responses sent per cycle and slice",
             "assumed: 1; MASK (ASPLOS 2018) and Mosaic (MICRO 2017), Table 1: 2");
     t.count(
@@ -89,6 +101,15 @@ struct L2CacheParams : SlicedCacheParams {
   std::uint32_t slices_per_partition() const { return slices / partitions; }
   bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }
   bool hardware_coherent() const { return partitions > 1 && miss_path == MissPath::home_slice; }
+  // Chiplets: SMs send requests to the slices of all partitions.
+  bool direct() const { return partitions > 1 && miss_path == MissPath::direct; }
+  MemoryParts parts() const {
+    if (!direct()) return {};
+    return {partitions,
+            partition_block.bytes != 0 ? partition_block.bytes : interleave.bytes * slices_per_partition()};
+  }
+  // Slices to which an SM sends requests.
+  std::uint32_t slices_of_sm() const { return direct() ? slices : slices_per_partition(); }
 };
 
 }  // namespace farfault

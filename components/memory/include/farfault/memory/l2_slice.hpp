@@ -55,6 +55,7 @@ struct L2SliceSpec {
   std::uint32_t train_block = 64;     // bytes, a power of two; no train crosses a block boundary
   std::uint16_t dram_port = 0;        // number of this slice among the clients of its channels
   std::uint32_t flushes = 0;          // maximum outstanding flush requests; 0: no flushes
+  std::vector<Duration> to_client = {};  // additional latency of responses, by client; empty: none
   unsigned page_bits = 12;
   std::uint32_t walk_levels = 4;               // of page tables: maximum depth of page-walk reads
   std::vector<std::string> applications = {};  // names of the applications that make requests
@@ -185,9 +186,8 @@ struct L2SliceState {
          [](S s) { return s.stats.mshr_stalls; }},
         {"far_misses", "count", "Requests sent to another partition's slice or memory", StatKind::counter,
          [](S s) { return s.stats.far_misses; }},
-        {"far_requests", "count",
-         "Requests from other partitions' slices, counted as hits or misses of this slice", StatKind::counter,
-         [](S s) { return s.stats.far_requests; }},
+        {"far_requests", "count", "Requests of other partitions, counted as hits or misses of this slice",
+         StatKind::counter, [](S s) { return s.stats.far_requests; }},
         {"kernel_end_writebacks", "count", "Dirty lines written to memory at the end of a kernel",
          StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
         {"page_writebacks", "count", "Dirty lines flushed by page migration", StatKind::counter,
@@ -242,6 +242,10 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
 
  private:
+  // Additional latency to and from a client.
+  Duration further(std::uint32_t client) const {
+    return spec().to_client.empty() ? Duration::zero() : spec().to_client[client];
+  }
   bool settle(L2SliceState& s, Time at) const override { return s.stall.settle(at); }
   // Lines of one event that form one message, such as lines of a train with equal responses, or its misses;
   // sent when a line does not continue the run.

@@ -8,7 +8,9 @@
 //   of each other group may hold a copy of a line, and each group reaches all channels.
 // - banks(): number of disjoint groups of slices and channels (not DRAM banks). A slice reaches only the
 //   channels of its group.
-// - Requires (config_rules.cpp checks it): slices divide channels or vice versa; copies divide slices.
+// - parts: partitions of the memory (address_map.hpp). Each has an equal share of the slices and channels.
+// - Requires (config_rules.cpp checks it): slices divide channels or vice versa; copies divide slices; parts
+//   divide slices and channels, which are then not more than slices.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +27,14 @@ struct MemoryLayout {
   std::uint64_t interleave = 256;
   std::uint32_t copies = 1;
   BankHash const* hash = nullptr;  // of blocks over the slices or, if there are more, channels; null: none
+  MemoryParts parts{};             // of the memory, each with its slices and channels
 
-  AddressMap slice_map() const { return {slices, interleave, hash}; }
-  AddressMap channel_map() const { return {channels, interleave * (slices / joint()), hash}; }
+  AddressMap slice_map() const { return {slices, interleave, hash, parts}; }
+  AddressMap channel_map() const { return {channels, interleave * (slices / joint()), hash, parts}; }
   // The hash, if `mask` is one.
   std::optional<BankHash> hash_of(AddressHash::Mask mask) const {
     if (mask == nullptr) return std::nullopt;
-    return BankHash(mask, std::max(slices, channels), interleave);
+    return BankHash(mask, std::max(slices, channels) / parts.count, interleave);
   }
 
   std::uint32_t banks() const { return joint() % copies == 0 ? joint() / copies : 1; }

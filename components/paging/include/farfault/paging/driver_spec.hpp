@@ -104,6 +104,7 @@ struct PagingDriverSpec {
   // Setup of the allocators, from here on; they allocate as the allocators of the initial memory did.
   unsigned large_size = 9;
   LargePages large_regions{};
+  MemoryParts parts{};  // of a GPU's memory, in blocks of frames
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   // Moves within a GPU's memory: to free large frames, with the allocators' limit (frame_allocator.hpp), or
   // to coalesce.
@@ -130,6 +131,8 @@ struct PagingDriverSpec {
             .spaces = spaces,
             .large_size = large_size,
             .large_regions = large_regions,
+            .parts = parts,
+            .buffers = buffers,
             .max_moved = max_moved};
   }
   std::vector<std::string> applications = {};  // applications whose faults and operations arrive here

@@ -16,6 +16,7 @@
 
 #include "farfault/engine/policy.hpp"
 #include "farfault/paging/large_pages.hpp"
+#include "farfault/parts/address_map.hpp"
 
 namespace farfault {
 
@@ -31,6 +32,9 @@ class FrameAllocator {
     unsigned large_size = 9;   // log2 of the base pages of a large frame
     // Aligned regions of the size of a large frame that are wholly in one buffer.
     LargePages large_regions{};
+    // Partitions of the memory, in blocks of frames, and the buffers whose pages it may hold.
+    MemoryParts parts{};
+    std::vector<PageRange> buffers{};
     // Maximum frames in use of a large frame that is emptied; 0: no compaction.
     std::uint64_t max_moved = 0;
   };
@@ -45,6 +49,7 @@ class FrameAllocator {
     bool uses_large_frames = false;  // the allocator uses Setup::large_size and large_regions
     bool has_large_frames = false;   // allocate_large() may return a frame
     bool compacts = false;
+    bool uses_partitions = false;  // Setup::parts, each of whole frames
   };
   static PolicyList<FrameAllocator> known();
 
@@ -87,6 +92,12 @@ class FrameAllocator {
   // free.
   virtual bool end_emptying() { return false; }
 };
+
+// Partitions in blocks of bytes, as partitions of frames; a block smaller than a page is in every partition.
+inline MemoryParts parts_of_frames(MemoryParts const& bytes, unsigned page_bits) {
+  if (bytes.block >> page_bits == 0) return {};
+  return {bytes.count, bytes.block >> page_bits};
+}
 
 extern template class PolicyChoice<FrameAllocator>;
 

@@ -49,6 +49,8 @@ class InitialMemory {
     unsigned large_size = 9;        // log2 of the base pages of a large frame, regardless of `large`
     bool coalesces = false;         // coalesce base pages in place (page_sizes.hpp)
     Fragmentation fragmentation{};  // per GPU
+    MemoryParts parts{};            // of a GPU's memory: partitions, in blocks of bytes
+    NodePlaces tables{};            // places of a GPU's page tables
   };
 
   explicit InitialMemory(Spec const& spec);
@@ -71,6 +73,8 @@ class InitialMemory {
   // Aligned regions of the size of a large frame that are wholly in one buffer, of all applications, which
   // allocate them en masse.
   LargePages large_regions() const;
+  // The buffers of all applications.
+  std::vector<PageRange> all_buffers() const;
 
   // Maps the page that contains base page `page` to a frame of the device; false if its memory is full.
   // Without a free large frame, a large page is mapped as base pages.

@@ -37,6 +37,7 @@ inline constexpr Fact kMovesWithoutCopies{
     "a memory.remote_touch that moves pages at faults and makes no copies"};
 inline constexpr Fact kMissesToEveryMshr{"a gpu.l1_tlb.misses that uses all MSHRs"};
 inline constexpr Fact kSeveralTlbs{"a last gpu.translation.level of several groups or banks"};
+inline constexpr Fact kChiplets{"gpu.l2_cache.miss_path = \"direct\" and several gpu.l2_cache.partitions"};
 inline constexpr Fact kAdaptiveBlocks{"a gpu.sm.thread_blocks that adapts to evictions"};
 
 // Facts about the selected machine.

@@ -23,6 +23,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/part_time.hpp"
+#include "farfault/parts/partition_hop.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/facts.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -111,8 +112,13 @@ struct GmmuSpec {
   std::uint16_t iommu = 0;        // number of its IOMMU at the driver
   std::uint16_t memory_port = 0;  // number of the GMMU among the clients of the L2 slices
   AddressMap memory;
+  // Partitions over which the groups of walkers are distributed, each with a memory port; the others have
+  // none. to_slices: from the first one.
+  std::uint32_t walker_partitions = 1;
+  PartitionHop to_slices{};
   TlbGroups tlbs{};                      // that send requests: the last level
   bool invalidates_all = false;          // an invalidation concerns all banks of these
+  bool invalidates_banks = false;        // a page may be in any bank of its group
   std::uint32_t queue = 64;              // maximum outstanding requests of the TLBs
   PageTable const* preloaded = nullptr;  // mappings at time zero
   std::uint32_t slices_to_flush = 0;     // when a page moves away
@@ -139,6 +145,9 @@ struct GmmuSpec {
         break;
     }
     return 0;
+  }
+  std::uint32_t partition_of_walkers(std::uint32_t group) const {
+    return group * walker_partitions / walker_groups();
   }
   bool buffers_batches() const { return records_faults && fault_batches; }
   // Some requests are sent to the IOMMU; some of these may be faults that it has not recorded.

@@ -26,6 +26,7 @@
 #include "farfault/parts/ports.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_balance.hpp"
 #include "farfault/translation/tlb_banks.hpp"
 #include "farfault/translation/tlb_fill.hpp"
 #include "farfault/translation/tlb_organization.hpp"
@@ -73,15 +74,17 @@ struct L2TlbSpec {
   TlbBanks banks{};        // of its group
   std::uint32_t bank = 0;  // its own
   TlbRoute next{};
-  std::uint32_t moves = 1;  // maximum outstanding invalidations, numbered from 0
+  std::vector<Duration> to_requester = {};  // additional latency, by requester; empty: none
+  std::uint32_t moves = 1;                  // maximum outstanding invalidations, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
   std::vector<std::string> applications = {};        // names of the applications that make requests
   bool reports_faults = false;                       // to the GMMU, by client
   PageTable const* mapped_at_start = nullptr;        // mappings that it may hold at time zero
   std::vector<std::vector<std::uint32_t>> sms = {};  // by application: SMs that run it
-  std::uint32_t pressure_epoch = 0;                  // cycles between WalkPressure messages; 0: none are sent
-  std::uint32_t channels = 0;                        // DRAM channels that receive them
+  std::uint64_t balance_epoch = 0;   // requests of other partitions before a wish; 0: not balanced
+  std::uint32_t pressure_epoch = 0;  // cycles between WalkPressure messages; 0: none are sent
+  std::uint32_t channels = 0;        // DRAM channels that receive them
 };
 
 struct L2TlbWaiter {
@@ -136,6 +139,7 @@ struct L2TlbState {
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
   std::uint64_t busy_ps = 0;
+  TlbBalance::Counts balance;  // since the last report to the balancer
   WalkPressureCounts pressure;
   std::uint64_t pressure_epoch = 0;  // current epoch at the last check
   PartTime mshr_stall;
@@ -171,6 +175,9 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
   Out<RawFault> faulted;  // only if faults are reported
   Out<WalkPressure> pressure;
+  // Only if the level is balanced.
+  In<Tick> collect;
+  Out<TlbCounts> counts;
 
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
@@ -182,14 +189,19 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   void on_filled(TranslateResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
+  void on_collect(Tick const& m, Cx& cx) const;
 
  private:
+  Duration further(std::uint32_t requester) const {
+    return spec().to_requester.empty() ? Duration::zero() : spec().to_requester[requester];
+  }
   bool settle(L2TlbState& s, Time at) const override { return s.mshr_stall.settle(at); }
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   // Passes the result of a walk to the fill policy, on behalf of the waiters of its MSHR.
   void fill(std::uint32_t entry, TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
+  void count_for_balance(TranslateRequest const& m, bool hit, Cx& cx) const;
 
   bool const invalidates_all_ = spec().params.fill.facts().invalidates_all;
 };

@@ -7,8 +7,9 @@
 // - A leaf at the last level maps a base page; one at a level above maps a large page of as many base pages
 //   as a last node has entries, 512 times as many, and so on. Pages do not overlap: no large page can replace
 //   a node.
-// - Nodes are allocated in order in the physical range that starts at `base`, each aligned to its size. The
-//   table is sparse: a node exists once a page below it was mapped, and is never removed.
+// - Nodes are allocated in order in the physical range that starts at `base`, each aligned to its size; with
+//   parts of the memory (NodePlaces), in order within the part of each node. The table is sparse: a node
+//   exists once a page below it was mapped, and is never removed.
 // - Coalescing in place: Mosaic (MICRO 2017), sections 4.3 and 4.4, Fig. 7.
 #pragma once
 
@@ -18,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/parts/address_map.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -71,17 +74,26 @@ class PageLevels {
   std::uint64_t last_bits_ = kIndexBits;
 };
 
+// The parts of the memory (address_map.hpp) that a table is distributed over, and the part of a node, from
+// the page whose mapping creates it: that of the frame, or that of its bank of TLBs.
+struct NodePlaces {
+  std::uint64_t parts = 1;     // 1: nodes are allocated in order
+  std::uint64_t block = 4096;  // bytes, a multiple of PageTable::kNodeBytes; `base` is a multiple of both
+  bool with_frame = false;
+  std::uint64_t banks = 1;  // a multiple of the parts: blocks of `pages` pages take turns over them
+  std::uint64_t pages = 1;
+
+  std::uint64_t part_of(std::uint64_t page, PhysAddr frame) const {
+    return with_frame ? offset_of(frame) / block % parts : page / pages % banks * parts / banks;
+  }
+};
+
 class PageTable {
  public:
   static constexpr std::uint64_t kNodeBytes = 4096;  // of the levels above the last one
 
   PageTable() = default;
-  PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces = 1)
-      : base_(base),
-        levels_(page_bits),
-        spaces_(spaces),
-        nodes_(spaces),
-        entries_(std::uint64_t{spaces} << PageLevels::kIndexBits) {}
+  PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces = 1, NodePlaces const& places = {});
 
   // Moves the table to another physical range.
   void relocate(PhysAddr base) { base_ = base; }
@@ -166,7 +178,9 @@ class PageTable {
       each_below(number_at(space << kIndexBits), 0, space, f);
   }
 
-  auto members() { return std::tie(base_, levels_, spaces_, mapped_, nodes_, next_last_, entries_); }
+  auto members() {
+    return std::tie(base_, levels_, spaces_, mapped_, nodes_, next_last_, places_, next_, entries_);
+  }
 
  private:
   static constexpr unsigned kIndexBits = PageLevels::kIndexBits;
@@ -189,7 +203,8 @@ class PageTable {
   }
   // Small nodes are packed, as NVIDIA's driver does; otherwise only 1/16 of the memory would hold entries,
   // and these would map to a few cache slices only.
-  std::uint64_t new_node(unsigned level);
+  std::uint64_t new_node(unsigned level, std::uint64_t part);
+  std::uint64_t new_block(std::uint64_t part);  // first entry of a node of the levels above the last
   bool is_leaf(std::uint64_t entry, unsigned level) const {
     return levels_.is_last(level) || (entry & kLarge) != 0;
   }
@@ -223,7 +238,10 @@ class PageTable {
   std::uint64_t spaces_ = 0;
   std::uint64_t mapped_ = 0;
   std::uint64_t nodes_ = 0;
-  std::uint64_t next_last_ = 0;  // entry index of the next small node; 0 modulo 512: allocate a new block
+  // By part: entry index of the next small node; 0 modulo 512: allocate a new block.
+  std::vector<std::uint64_t> next_last_;
+  Fixed<NodePlaces> places_;
+  std::vector<std::uint64_t> next_;  // by part, if there are several: entries allocated
   std::vector<std::uint64_t> entries_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "farfault/parts/address_map.hpp"
+#include "farfault/parts/partition_hop.hpp"
 
 namespace farfault {
 
@@ -50,6 +51,14 @@ struct TlbRoute {
   TlbBanks banks{};         // of its group there
   std::uint32_t group = 0;  // the number of that group
   std::uint16_t from = 0;   // its own number among the requesters of the group
+  PartitionHop hop{};       // to its banks
+  // If the level is balanced (tlb_balance.hpp): banks of distribution 1.
+  bool is_balanced = false;
+  TlbBanks balanced{};
+
+  std::uint32_t bank_of(std::uint64_t page, std::uint64_t distribution) const {
+    return distribution == 0 ? banks.bank_of(page) : balanced.bank_of(page);
+  }
 };
 
 }  // namespace farfault

@@ -136,6 +136,10 @@ class TranslationClient {
     drain_.responded(generation, accesses);
   }
 
+  // The distribution of pages over the banks of the next level (tlb_balance.hpp).
+  std::uint64_t distribution() const { return distribution_; }
+  void distribute(std::uint64_t number) { distribution_ = number; }
+
   // Returns the number of TLB entries removed.
   std::uint64_t invalidate(Invalidate const& m) {
     auto const removed =
@@ -164,7 +168,7 @@ class TranslationClient {
 
   auto members() {
     return std::tie(tlb_, mshrs_, faulted_, translated_, drain_, invalidations_, uses_, stops_at_miss_,
-                    banks_, replays_of_all_);
+                    banks_, replays_of_all_, distribution_);
   }
 
  private:
@@ -204,6 +208,7 @@ class TranslationClient {
   Fixed<std::uint64_t> stops_at_miss_{};
   Fixed<std::uint64_t> banks_{1};
   std::uint64_t replays_of_all_ = 0;  // banks that have sent the current one
+  std::uint64_t distribution_ = 0;
 };
 
 }  // namespace farfault

@@ -54,6 +54,20 @@ struct TranslateResponse {
   PageTranslation translation() const { return {frame, size}; }
 };
 
+// From a bank of TLBs in several partitions to its balancer: the requests since the last report, or the wish
+// for a report of all banks.
+struct TlbCounts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t far = 0;  // of other partitions
+  std::uint32_t bank = 0;
+  std::uint32_t asks = 0;  // only a wish
+};
+// From the balancer to SMs and read-only caches: which distribution of pages over the banks they use.
+struct TlbDistribution {
+  std::uint64_t number = 0;
+};
+
 // Reason for the fault: no table maps the page (not_mapped); the page is on another device, or has copies,
 // and the GPU may not access it there (remote); it is being migrated (moving). In a driver's response,
 // `copied`: the GPU has a copy of the page, which no other GPU uses.
