@@ -42,7 +42,6 @@ INERT = {
     r"gpu\.translation\.level\.next": "another value alone is refused: a level would get no misses",
     r"workload\..*\.format": "overrides the format that is recognized; another one is an error for the same file",
     r".*walk_cache_organization": "the only organization",
-    r"gpu\.translation\.level\.balance": "the only policy",
     r"workload\.trace\.max_instructions": "bounds the content of a trace",
     r"workload\.(color|gc_dtc|gc_ttc|kcore|mis|mst)\.undirected": "false is an error for a directed graph, and an undirected one has both directions",
     r"nic\.latency": "no workload accesses the memory of a NIC; a run warns",
@@ -53,7 +52,8 @@ INERT = {
 MOST_VALUES = 8  # tried for a parameter
 # Parameters of a level of TLBs that the L2 TLB also has are tried in its runs, at a level that replaces it.
 LEVEL = "gpu.translation.level."
-OF_LEVELS = ("sms", "groups", "banks", "interleave", "hash", "request_latency", "far_latency", "balance")
+OF_LEVELS = ("sms", "groups", "banks", "interleave", "hash", "request_latency", "far_latency", "balance", "mgvm.requests", "mgvm.hit_rate",
+             "mgvm.share", "mgvm.epochs")
 
 
 class Program:

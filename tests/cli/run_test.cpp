@@ -248,7 +248,7 @@ TEST_CASE("a missing configuration is rejected") {
         "paper-grit, "
         "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, paper-tlb-compression, "
         "published-mask, "
-        "published-mosaic)");
+        "published-mgvm, published-mosaic)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": it is a directory, not a regular file") ==
         0);
   // A file of /proc has no size.

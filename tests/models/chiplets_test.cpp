@@ -193,4 +193,37 @@ TEST_CASE("chiplets: during migrations no TLB holds an invalid translation") {
   CHECK(machine.driver->state().stats[0].migrations > 20);
 }
 
+TEST_CASE("chiplets: unbalanced banks are balanced, and later kernels start with the level's distribution") {
+  // All blocks read one array of 1 MiB, which one bank has.
+  auto const one_bank = [](std::string const& balance) {
+    return chiplets(
+        "gpu.gmmu.shared_by = \"tlb\"\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+        "workload.name = \"random_access\"\nworkload.random_access.size = \"1 MiB\"\n"
+        "workload.random_access.threads = 4096\nworkload.random_access.accesses = 64\n",
+        kSpread + balance);
+  };
+  auto const looked_up = [](ModelRun& run) {
+    std::vector<std::uint64_t> all;
+    each<L2Tlb>(run.system(), [&](L2Tlb const& tlb) {
+      all.push_back(tlb.state().stats[0].hits + tlb.state().stats[0].misses);
+    });
+    return all;
+  };
+  ModelRun fixed(one_bank(""));
+  fixed.run();
+  auto const unbalanced = looked_up(fixed);
+  ModelRun run(one_bank("balance = \"mgvm\"\nmgvm.requests = 1000\n"));
+  run.run();
+  auto const balanced = looked_up(run);
+  CHECK(run.total("tlb_balancer", "switches") == 1);
+  CHECK(run.total("tlb_balancer", "collections") >= 2);
+  for (std::size_t bank = 1; bank < 4; ++bank) {
+    CHECK(unbalanced[bank] < unbalanced[0] / 100);
+    CHECK(balanced[bank] > balanced[0] / 2);
+  }
+  auto const requests = [&](ModelRun& of) { return of.total("sm", "transactions"); };
+  CHECK(requests(run) == requests(fixed));
+  CHECK(run.kernel(0).finished < fixed.kernel(0).finished);
+}
+
 }  // namespace chiplets_test

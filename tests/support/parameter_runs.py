@@ -33,6 +33,9 @@ CHIPLETS = {key: value for key, value in MEMORY.items() if not key.startswith("g
     "gpu.l2_cache.partitions": "2", "gpu.l2_cache.miss_path": "direct", "gpu.l2_cache.partition_block": "8 KiB", "memory.placement": "interleave",
     "gpu.gmmu.shared_by": "tlb", "gpu.gmmu.walk_cache": "0",
     "gpu.translation.level": '[{{name = "l2_tlb", banks = 2, hash = "turns", interleave = "2 MiB", far_latency = 300, entries = 8, ways = 4}}]'}
+# Unbalanced after a few requests.
+BALANCED = CHIPLETS | {f"gpu.translation.level.l2_tlb.{key}": value for key, value in {
+    "balance": "mgvm", "mgvm.requests": "16", "mgvm.hit_rate": "0", "mgvm.share": "0", "mgvm.epochs": "1"}.items()}
 CENTRAL = MEMORY | {"gpu.router.policy": "centralized"}
 MIGRATE = MEMORY | {"memory.remote_touch": "migrate"}
 # Every region is accessed often, by both GPUs.
@@ -167,6 +170,8 @@ RULES = [
     (r"gpu\.translation\.level\.groups", TWO_LEVELS, ["2"]),
     (r"gpu\.translation\.level\.(banks|request_latency)", TWO_LEVELS, []),
     (r"gpu\.translation\.level\.(far_latency)", CHIPLETS, []),
+    (r"gpu\.translation\.level\.balance", BALANCED | {"gpu.translation.level.l2_tlb.balance": "fixed"}, ["mgvm"]),
+    (r"gpu\.translation\.level\.mgvm\..*", BALANCED, ["1", "1000"]),
     (r"gpu\.(blocks|l2_cache\.partition_block)|memory\.page_tables", CHIPLETS, []),
     (r"gpu\.translation\.level\.(interleave|hash)", TWO_LEVELS | {"gpu.translation.level.l2_tlb.banks": "4"}, []),
     (r"gpu\.l2_tlb\.tokens\.invalidation", MIGRATE | EPOCHS, []),

@@ -205,6 +205,14 @@ TEST_CASE("chiplets: a mistake is one sentence with file, line and rule") {
   CHECK(refusal(gpu("") + level("l2_tlb", "banks = 6\nfar_latency = 100\n")) ==
         "f:6: gpu.translation.level.l2_tlb.far_latency = 100: needs one group whose number of banks is a "
         "multiple of gpu.l2_cache.partitions, 4; the level has 1 group of 6 banks");
+  auto const balanced = level("l2_tlb", "banks = 4\nfar_latency = 100\nbalance = \"mgvm\"\n");
+  CHECK(refusal(gpu("") + balanced + level("l3_tlb")) ==
+        "f:7: gpu.translation.level.l2_tlb.balance = mgvm: needs a single gpu.translation.level");
+  CHECK(
+      refusal(gpu("memory.remote_touch = \"migrate\"\n") + balanced) ==
+      "f:8: gpu.translation.level.l2_tlb.balance = mgvm: faulted accesses would miss their replay, because a "
+      "page may be in two banks; place all pages before the first kernel, and choose a memory.remote_touch "
+      "that does not move them");
 }
 
 }  // namespace translation_levels_config_test
