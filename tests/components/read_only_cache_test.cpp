@@ -67,7 +67,7 @@ struct ScalarBench : Bench {
     ReadOnlyCacheSpec s;
     s.params = params;
     s.index = 40;
-    s.outstanding = params.sms * params.requests;
+    s.outstanding = params.sms * ScalarCacheParams{}.requests;
     s.memory_port = 41;
     s.remote_port = 42;
     s.moves = 8;

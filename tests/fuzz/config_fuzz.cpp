@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "farfault/engine/config.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 #include "farfault/workloads/registry.hpp"
 #include "harness.hpp"
 #include "model/application_set.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "farfault/protocols/facts.hpp"
-#include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/load.hpp"
+#include "farfault/topologies/machine_config.hpp"
 #include "unused.hpp"
 
 namespace config_rules_test {

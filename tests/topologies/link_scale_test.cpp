@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/load.hpp"
+#include "farfault/topologies/machine_config.hpp"
 #include "unused.hpp"
 
 namespace link_scale_test {

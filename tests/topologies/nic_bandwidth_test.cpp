@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "farfault/engine/error.hpp"
-#include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
+#include "farfault/topologies/machine_config.hpp"
 #include "unused.hpp"
 
 namespace nic_bandwidth_test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace translation_levels_config_test {
 

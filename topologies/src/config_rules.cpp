@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::topologies {
 namespace {

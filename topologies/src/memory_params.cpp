@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "farfault/protocols/facts.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::topologies {
 

@@ -6,7 +6,7 @@
 
 #include "command_set.hpp"
 #include "farfault/cli/exit_codes.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::cli {
 namespace {

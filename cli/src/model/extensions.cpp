@@ -6,7 +6,7 @@
 #include "application_params.hpp"
 #include "farfault/cli/parameter_sections.hpp"
 #include "farfault/cli/run_options.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "application_params.hpp"
 #include "farfault/cli/run_options.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 #include "farfault/workloads/registry.hpp"
 
 namespace farfault::cli {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "farfault/engine/config.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::topologies {
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "farfault/engine/input_limits.hpp"
-#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/machine_config.hpp"
 
 namespace farfault::topologies {
 

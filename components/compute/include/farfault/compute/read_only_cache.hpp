@@ -44,10 +44,11 @@ struct ReadOnlyCacheParams {
   std::uint32_t tlb_mshrs = 16;
   TlbPolicies tlb;
   PolicyChoice<Replacement> replacement{"lru"};
-  std::uint32_t requests = 32;
 };
 
 struct ScalarCacheParams : ReadOnlyCacheParams {
+  std::uint32_t requests = 32;
+
   void describe(ParamTable& t) {
     t.count("sms", sms, {1, 64}, "SMs that share a scalar cache",
             "GCN3: up to 4; CDNA 3 white paper: 2; NVIDIA: constant cache of each SM");

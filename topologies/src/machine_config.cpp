@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "farfault/topologies/machine_config.hpp"
+
 #include <algorithm>
 #include <bit>
 
 #include "farfault/protocols/facts.hpp"
-#include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/sm_count.hpp"
 #include "preset_texts.hpp"
 
