@@ -62,9 +62,15 @@ void Config::replaces(std::string array, std::string table) {
   replaced_.emplace_back(std::move(array), std::move(table));
 }
 
-void Config::replace_by(std::string_view array) {
-  for (auto const& [key, table] : replaced_)
-    if (key == array) erase(table);
+void Config::replace_by(std::string_view array, std::string const& file) {
+  for (auto const& [key, table] : replaced_) {
+    if (key != array) continue;
+    std::map<std::string, Entry, std::less<>> same_layer;
+    for (auto const& [name, entry] : entries_)
+      if (at_or_below(name, table) && entry.file == file) same_layer.emplace(name, entry);
+    erase(table);
+    entries_.merge(same_layer);
+  }
 }
 
 void Config::claim(std::string const& key) {

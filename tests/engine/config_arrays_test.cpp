@@ -127,7 +127,7 @@ TEST_CASE("an array replaces a table of earlier layers, not of the same or later
     Config c;
     c.replaces("link", "bus");
     for (auto const& text : layers) {
-      if (text.starts_with("link="))
+      if (text.starts_with("link=") || text.starts_with("bus."))
         c.set(text);
       else
         c.read_text(text, "f");
@@ -138,6 +138,10 @@ TEST_CASE("an array replaces a table of earlier layers, not of the same or later
   CHECK(keys({bus, link}).empty());
   CHECK(keys({bus, "link=[{to=\"x\"}]"}).empty());
   CHECK(keys({bus + link}).size() == 1);
+  // All of --set are one layer.
+  CHECK(keys({"bus.width=2", "link=[{to=\"x\"}]"}).size() == 1);
+  CHECK(keys({"link=[{to=\"x\"}]", "bus.width=2"}).size() == 1);
+  CHECK(keys({bus, "bus.depth=2", "link=[{to=\"x\"}]"}) == std::vector<std::string>{"bus.depth"});
   CHECK(keys({link + bus}).size() == 1);
   CHECK(keys({link, bus}).size() == 1);
   CHECK(keys({bus, "[link]\nto = \"x\"\n"}).size() == 1);
