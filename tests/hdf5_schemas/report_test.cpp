@@ -127,14 +127,16 @@ TEST_CASE("report data: counters are rates, time is a share, and levels are the 
   header.series = {
       {"l2_tlb", paths(2, ".l2_tlb"), {counter("hits"), counter("misses")}},
       {"dispatcher", paths(2, ".dispatcher"), {{"blocks_running", "count", "A level.", StatKind::level, 1}}},
-      {"dram", {"gpu0.dram0", "gpu0.dram1", "gpu1.dram0", "gpu1.dram1"}, {counter("busy_time", "ps")}}};
+      {"dram", {"gpu0.dram0", "gpu0.dram1", "gpu1.dram0", "gpu1.dram1"}, {counter("busy_time", "ps")}},
+      {"utlb", {"gpu0.utlb"}, {counter("hits"), counter("misses")}}};
   auto const path = dir / "a.h5";
   {
     ResultWriter writer(path, header);
-    // hits, misses of both; blocks; busy times
-    writer.append_sample(at(kMicrosecond), std::vector<std::uint64_t>{30, 0, 10, 0, 5, 7, 500'000, 0, 0, 0});
-    writer.append_sample(at(3 * kMicrosecond),
-                         std::vector<std::uint64_t>{30, 8, 10, 2, 4, 1, 1'500'000, 1'000'000, 0, 2'000'000});
+    // hits, misses of both; blocks; busy times; hits and misses of the other level
+    writer.append_sample(at(kMicrosecond),
+                         std::vector<std::uint64_t>{30, 0, 10, 0, 5, 7, 500'000, 0, 0, 0, 1, 3});
+    writer.append_sample(at(3 * kMicrosecond), std::vector<std::uint64_t>{30, 8, 10, 2, 4, 1, 1'500'000,
+                                                                          1'000'000, 0, 2'000'000, 1, 3});
     writer.finish("completed");
   }
   auto const data = shown_of(path);
@@ -144,6 +146,9 @@ TEST_CASE("report data: counters are rates, time is a share, and levels are the 
   CHECK(rate[0] == near(0.75));
   CHECK(std::isnan(rate[1]));  // no lookups
   CHECK(values_of(find(data["series"], "l2_tlb")["rows"][1])[1] == near(0.8));
+  auto const other = find(data["series"], "utlb");  // a level of TLBs by its name
+  CHECK(other["title"] == "Hit rate of utlb");
+  CHECK(values_of(other["rows"][0])[0] == near(0.25));
   auto const blocks = values_of(find(data["series"], "blocks")["rows"][1]);
   CHECK(blocks[0] == near(7));
   CHECK(blocks[1] == near(1));

@@ -87,6 +87,16 @@ def hit_rates_are_those_of_the_summary(path):
     assert numpy.allclose(stairs_of(axes[0])["L1 TLB"].values, share.values, equal_nan=True)
 
 
+def levels_of_tlbs_have_lines_by_name(path):
+    other = os.path.join(os.path.dirname(path), "levels.h5")
+    run(other, "machine.topology=single-gpu", "workload.name=stream", "workload.stream.bytes=1MiB", "gpu.sms=2", "run.sample_interval=1us",
+        'gpu.translation.level=[{name = "utlb", sms = 1}, {name = "gpc_tlb"}]')
+    axes, texts = drawn(ff.open(other).plot.hit_rates(), "hit_rates_levels")
+    assert {"L1 TLB", "utlb", "gpc_tlb"} <= set(texts) and "L2 TLB" not in texts, texts
+    lines = stairs_of(axes[0])
+    assert len({lines[name].get_edgecolor() for name in ("L1 TLB", "utlb", "gpc_tlb")}) == 3
+
+
 def many_samples_are_drawn_together(path):
     from farfault.plots.drawing import together
 
@@ -358,7 +368,7 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
-         kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
+         kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, levels_of_tlbs_have_lines_by_name, many_samples_are_drawn_together,
          merged_intervals_have_equal_lengths_when_samples_have_not,
          traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_omits_none,
          placement_is_a_map_of_buffers_and_devices,

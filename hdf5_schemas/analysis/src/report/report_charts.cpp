@@ -51,6 +51,9 @@ std::vector<Chart> charts_of(std::string const& kind, Sampled const& sampled) {
   for (auto const& c : charts())
     if (c.kind == kind && std::ranges::all_of(c.parts, there) && std::ranges::all_of(c.whole, there))
       all.push_back(c);
+  // A level of TLBs with a name of the configuration.
+  if (kind.ends_with("tlb") && kind != "l2_tlb" && there("hits") && there("misses"))
+    all.push_back({kind, "Hit rate of " + shown(kind), kind, {"hits"}, Per::whole, {"hits", "misses"}});
   if (there("packets") && there("bytes") && there("busy_time")) {
     all.push_back({kind + "_bytes", "Bytes sent by " + shown(kind), kind, {"bytes"}, Per::second});
     all.push_back(

@@ -36,7 +36,8 @@ struct Chart {
 
 // The charts of known kinds, in drawing order.
 std::vector<Chart> const& charts();
-// The charts of a kind of component in a result: from charts(), and for every sender of links.
+// The charts of a kind of component in a result: from charts(), for every other level of TLBs, and for every
+// sender of links.
 std::vector<Chart> charts_of(std::string const& kind, Sampled const& sampled);
 
 // The devices of a group of series, in the order of their first instances.
