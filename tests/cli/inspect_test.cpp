@@ -151,10 +151,11 @@ TEST_CASE("of a configuration, the inside of a GPU is described, and its transla
     CHECK(all.find(part) != all.npos);
   };
   has(text, path + ": configuration of machine single-gpu: 1 GPU, 1 CPU\ninside of each GPU:\n   6 sm  ");
-  has(text, "\n   3 utlb      for every 2 SMs, 4 cycles away ");
+  has(text, "\n   6 scalar_cache  for each SM ");
+  has(text, "\n   3 utlb          for every 2 SMs, 4 cycles away ");
   has(text, "  plain, 16 entries in 4 ways, 1 port, 4 cycles, 64 MSHRs\n");
-  has(text, "\n   4 l2_tlb    4 banks (xor, 2 MiB) for all SMs, 9 cycles away ");
-  has(text, "\n  40 l2_slice  in turns, 34 cycles away ");
+  has(text, "\n   4 l2_tlb        4 banks (xor, 2 MiB) for all SMs, 9 cycles away ");
+  has(text, "\n  40 l2_slice      in turns, 34 cycles away ");
   auto const json = json_of(path);
   has(json, R"({"kind":"configuration","machine":{"kind":"topology",)");
   has(json, R"("gpu":{"sms":6,"levels":[{"name":"utlb","groups":3,"banks":1,)");
@@ -165,7 +166,12 @@ TEST_CASE("of a configuration, the inside of a GPU is described, and its transla
   has(dot, "  \"l2_tlb\" -> \"gmmu\" [label=\"4 cycles\"];\n");
   CHECK(dot.find("utlb3") == dot.npos);
   // A preset by its name; without levels, the L2 TLB.
-  has(farfault_program({"inspect", "paper-mask"}).out, " l2_tlb    for all SMs, 1 cycle away ");
+  has(farfault_program({"inspect", "paper-mask"}).out, " l2_tlb        for all SMs, 1 cycle away ");
+  // Chiplets.
+  auto const chiplets = farfault_program({"inspect", "published-mgvm"}).out;
+  has(chiplets, "\n   32 scalar_cache  for every 4 SMs ");
+  has(chiplets, "(turns, 4 MiB) for all SMs, 4 cycles away, 360 cycles more between partitions  ");
+  has(chiplets, "16 MiB in all, 4 partitions, 360 cycles apart\n");
   CHECK(error_of(scratch("wrong.toml", "gpu.smss = 3\n")).find("unknown key 'gpu.smss'") !=
         std::string::npos);
 }

@@ -36,11 +36,15 @@ std::string size_of(L2TlbParams const& tlb) {
          " ways" + looked_up + ", " + count_of(tlb.mshrs, "MSHR");
 }
 
+std::string for_sms(std::uint32_t sms) {
+  return sms == 1 ? "for each SM" : "for every " + std::to_string(sms) + " SMs";
+}
+
 std::string place_of(TlbLevelParams const& level, std::uint32_t sms) {
   auto const groups = level.groups_of(sms);
   auto const of = groups == 1         ? std::string("for all SMs")
-                  : level.sms != 0    ? "for every " + count_of(level.sms, "SM")
-                  : sms % groups == 0 ? "for every " + count_of(sms / groups, "SM")
+                  : level.sms != 0    ? for_sms(level.sms)
+                  : sms % groups == 0 ? for_sms(sms / groups)
                                       : "for every " + std::to_string(sms / groups) + " or " +
                                             std::to_string(sms / groups + 1) + " SMs";
   if (level.banks == 1) return of;
@@ -65,9 +69,16 @@ std::vector<Line> lines_of(MachineConfig const& c, std::uint32_t sms) {
   lines.push_back({"sm", sms, "",
                    "L1 TLB of " + entries(c.l1_tlb.entries) + ", " + c.l1_tlb.misses.name() +
                        ", L1 cache of " + to_text(c.l1_cache.size)});
+  for (auto const& kind : c.read_only_caches())
+    lines.push_back(
+        {kind.name, kind.caches(sms), for_sms(kind.params.sms),
+         "TLB of " + entries(kind.params.tlb_entries) + ", cache of " + to_text(kind.params.size)});
   for (auto const& level : c.tlb_levels())
-    lines.push_back({level.name, std::uint64_t{level.banks} * level.groups_of(sms),
-                     place_of(level, sms) + ", " + cycles(level.request_latency) + " away", size_of(level)});
+    lines.push_back(
+        {level.name, std::uint64_t{level.banks} * level.groups_of(sms),
+         place_of(level, sms) + ", " + cycles(level.request_latency) + " away" +
+             (level.far_latency == 0 ? "" : ", " + cycles(level.far_latency) + " more between partitions"),
+         size_of(level)});
   lines.push_back(
       {"gmmu", 1, cycles(c.gpu.translation_latency) + " away",
        walkers_of(c) +
@@ -77,7 +88,8 @@ std::vector<Line> lines_of(MachineConfig const& c, std::uint32_t sms) {
       {"l2_slice", memory.slices,
        hash_text(c.l2_cache.hash.name()) + ", " + cycles(c.gpu.crossbar_latency) + " away",
        to_text(c.l2_cache.size) + " in all" +
-           (c.l2_cache.partitions > 1 ? ", " + count_of(c.l2_cache.partitions, "partition") : "")});
+           (c.l2_cache.partitions > 1 ? ", " + count_of(c.l2_cache.partitions, "partition") : "") +
+           (c.l2_cache.direct() ? ", " + cycles(c.l2_cache.partition_latency) + " apart" : "")});
   lines.push_back({"dram", memory.channels, "", to_text(c.dram.capacity) + " in all"});
   return lines;
 }
@@ -113,13 +125,23 @@ std::string gpu_json(MachineConfig const& config, std::uint32_t sms) {
                       {"ports", level.ports},
                       {"mshrs", level.mshrs},
                       {"latency", level.latency},
-                      {"request_latency", level.request_latency}});
+                      {"request_latency", level.request_latency},
+                      {"far_latency", level.far_latency}});
+  Json caches = Json::array();
+  for (auto const& kind : config.read_only_caches())
+    caches.push_back({{"name", kind.name},
+                      {"count", kind.caches(sms)},
+                      {"sms", kind.params.sms},
+                      {"size", kind.params.size.bytes},
+                      {"tlb_entries", kind.params.tlb_entries}});
   auto const last = config.tlb_levels().back();
   Json const gpu = {{"sms", sms},
                     {"levels", std::move(levels)},
+                    {"read_only_caches", std::move(caches)},
                     {"walkers", config.gmmu.walkers},
                     {"walker_groups", config.gmmu.walker_groups(last.groups_of(sms), last.banks)},
                     {"l2_slices", config.gpu_memory().slices},
+                    {"l2_partitions", config.l2_cache.partitions},
                     {"l2_hash", config.l2_cache.hash.name()},
                     {"dram_channels", config.gpu_memory().channels}};
   return gpu.dump();
