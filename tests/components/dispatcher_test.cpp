@@ -87,11 +87,11 @@ TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part o
   b.feed(dispatcher.launch, {{Time{1us}, {0, 0}}, {Time{100us}, {1, 1}}});
   // SMs 0 and 1 have blocks 0 to 4, SMs 2 and 3 blocks 5 to 9; SM 3 is fastest, SM 0 next.
   std::vector<Record<BlockDone>> done;
-  for (int i = 0; i < 2; ++i) done.push_back({Time{2us + i * 10ns}, {0, 3}});
-  for (int i = 0; i < 3; ++i) done.push_back({Time{3us + i * 10ns}, {0, 0}});
-  for (int i = 0; i < 2; ++i) done.push_back({Time{4us + i * 10ns}, {0, 1}});
-  for (int i = 0; i < 2; ++i) done.push_back({Time{5us + i * 10ns}, {0, 2}});
-  done.push_back({Time{6us}, {0, 3}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{2us + i * 10ns}, {0, 3, 0}});
+  for (int i = 0; i < 3; ++i) done.push_back({Time{3us + i * 10ns}, {0, 0, 0}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{4us + i * 10ns}, {0, 1, 0}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{5us + i * 10ns}, {0, 2, 0}});
+  done.push_back({Time{6us}, {0, 3, 0}});
   b.feed(dispatcher.block_done, done);
   auto const sms = b.sinks(dispatcher.start, 4);
   b.idle(dispatcher.counted);

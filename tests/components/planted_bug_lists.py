@@ -33,6 +33,15 @@ GMMU = "components/translation/src/gmmu.cpp"
 WINDOWS = "components/compute/include/farfault/compute/instruction_windows.hpp"
 CODE = "components/compute/src/code_layout.cpp"
 SM = "components/compute/src/sm.cpp"
+MAP = "components/parts/include/farfault/parts/address_map.hpp"
+HOP = "components/parts/include/farfault/parts/partition_hop.hpp"
+TABLES = "components/translation/src/page_table.cpp"
+OF_TABLES = "components/translation/include/farfault/translation/page_table.hpp"
+BY_PARTITION = PAGING + "frame_allocators/by_partition.cpp"
+BALANCER = "components/translation/src/tlb_balancer.cpp"
+MGVM = "components/translation/src/tlb_balances/mgvm.cpp"
+DISPATCHER = "components/compute/src/dispatcher.cpp"
+OF_DISPATCHER = "components/compute/include/farfault/compute/dispatcher.hpp"
 WARPS = "components/compute/include/farfault/compute/warp_contexts.hpp"
 
 # Tests of tests/components that must find a bug in the file.
@@ -42,12 +51,14 @@ TESTS_OF = {
     LOCKS: ["block_locks", "batch_workers"], BATCHES: ["batch_workers", "batch_stays", "batch_stories"], WORKER: ["batch_workers", "batch_stays"], DEADLOCKS: ["block_locks", "batch_workers", "batch_stays"],
     STAYS: ["thrashing", "batch_stays"], THRASHING: ["thrashing", "batch_stays"], DRIVER_SPEC: ["batch_stays"],
     CLIENT: ["translation_client", "tlb_levels"], HASH: ["address_hash", "memory_layout"], IPOLY: ["address_hash"], XOR: ["address_hash"], LAYOUT: ["memory_layout"],
-    SLICE: ["l2_slice", "walk_reads"], OF_SLICE: ["l2_slice", "walk_reads"], LOAD_STORE: ["sm", "sm_fault"],
-    TLB: ["tlb_levels", "l2_tlb"], BANKS: ["tlb_levels"], GMMU: ["tlb_levels", "gmmu"],
+    SLICE: ["l2_slice", "walk_reads", "l2_partitions"], OF_SLICE: ["l2_slice", "walk_reads", "l2_partitions"], LOAD_STORE: ["sm", "sm_fault"],
+    TLB: ["tlb_levels", "l2_tlb", "tlb_balance"], BANKS: ["tlb_levels"], GMMU: ["tlb_levels", "gmmu"],
+    MAP: ["memory_layout", "frame_orders"], HOP: ["tlb_levels"], TABLES: ["translation_parts"], OF_TABLES: ["translation_parts"],
+    BY_PARTITION: ["frame_orders"], BALANCER: ["tlb_balance"], MGVM: ["tlb_balance"], DISPATCHER: ["dispatcher"], OF_DISPATCHER: ["dispatcher"],
     WINDOWS: ["instruction_windows", "sm_fetch"], CODE: ["code_layout"], SM: ["sm_fetch"], WARPS: ["warp_contexts", "sm_fetch"],
 }
 # Sources that are compiled with it: they include the header, or a unity build may have inlined functions of the source into them.
-SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], BANKS: [TLB, GMMU], WINDOWS: [SM], WARPS: [SM], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
+SOURCES_OF = {ROWS: [EXECUTOR], TABLE: [COUNTERS], STAYS: [BATCHES, WORKER, DEADLOCKS], THRASHING: [BATCHES, WORKER, DEADLOCKS], DRIVER_SPEC: [BATCHES, WORKER, DEADLOCKS], OF_SLICE: [SLICE], BANKS: [TLB, GMMU], MAP: [BY_PARTITION], HOP: [TLB], OF_TABLES: [TABLES], OF_DISPATCHER: [DISPATCHER], WINDOWS: [SM], WARPS: [SM], AT_PORT: ["components/fabric/src/device_ports.cpp", "components/fabric/src/fabric.cpp"]}
 
 TRANSITIONS = [
     ("left out: invalidate informs no IOMMU", EXECUTOR, "action = tell(p, row_of(p.transition).invalidates, p.from, true);", ""),
@@ -250,8 +261,8 @@ TRANSLATION = [
     ("wrong polynomial: the first power is not reduced", IPOLY, "top ^ kPolynomials.at(bits);", "top;"),
     ("left out: powers are not reduced", IPOLY, "    if ((power & top) != 0) power ^= kPolynomials.at(bits);\n", ""),
     ("wrong group: a bit is left out between groups", XOR, "b += bits)", "b += bits + 1)"),
-    ("wrong row: of the fewer of slices and channels", LAYOUT, "BankHash(mask, std::max(slices, channels), interleave)",
-     "BankHash(mask, std::min(slices, channels), interleave)"),
+    ("wrong row: of the fewer of slices and channels", LAYOUT, "BankHash(mask, std::max(slices, channels) / parts.count, interleave)",
+     "BankHash(mask, std::min(slices, channels) / parts.count, interleave)"),
     ("left out: the number of places for walks", OF_SLICE, "s.stalled_walks.size() < spec().params.walk_queue;", "true;"),
     ("wrong request: reads of warps take places for walks", OF_SLICE, "return is_walk(m.requester.kind) && m.access", "return m.access"),
     ("left out: walks that stall in their places are not resumed", SLICE, "while (!s.stalled_walks.empty() && serve(", "while (false && serve("),
@@ -259,7 +270,7 @@ TRANSLATION = [
 ]
 
 LEVELS = [
-    ("wrong bank: a miss goes to the first bank of the next level", TLB, "cx.send(miss, next.banks.bank_of(m.page),", "cx.send(miss, 0,"),
+    ("wrong bank: a miss goes to the first bank of the next level", TLB, "      cx.send(miss, bank,", "      cx.send(miss, 0 * bank,"),
     ("wrong requester: a miss is answered to the first requester of the next level", TLB, ".from = next.from,", ".from = 0,"),
     ("left out: a miss does not name its client", TLB, "                               .warp = m.warp,\n                               .client = m.client},",
      "                               .warp = m.warp},"),
@@ -270,7 +281,7 @@ LEVELS = [
     ("twice: every bank forwards an invalidation of all pages", TLB, "if (spec().bank != spec().banks.bank_of(m.page))", "if (false)"),
     ("left out: an invalidation of all pages reaches one bank per group", TLB, "if (forward.all != 0)", "if (false)"),
     ("wrong bank: an acknowledgement goes to the first bank of the next level", TLB, "  invalidation.sender = sender;\n", ""),
-    ("early: the first acknowledgement is passed on", TLB, "if (--invalidation.missing == 0) cx.send", "--invalidation.missing;\n  cx.send"),
+    ("early: the first acknowledgement is passed on", TLB, "  if (--invalidation.missing == 0)\n", "  --invalidation.missing;\n"),
     ("left out: other banks keep their entries", TLB, "if (invalidates_all_ || m.all != 0) {", "if (invalidates_all_) {"),
     ("left out: an invalidation does not concern all pages", GMMU, "  if (spec().invalidates_all) leaves.all = 1;\n", ""),
     ("left out: a replay of all pages reaches one bank per group", GMMU, "if (m.page == kEveryPage)", "if (false)"),
@@ -306,4 +317,38 @@ FETCH = [
     ("left out: an instruction issues without its line", SM, "if (spec().fetches() && !has_fetched(context, i, cx)) return", "if (false) return"),
 ]
 
-BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS + FETCH
+CHIPLETS = [
+    ("wrong part: blocks of one part follow each other", MAP, "return static_cast<std::uint32_t>(offset / block % count);", "return static_cast<std::uint32_t>(offset / (2 * block) % count);"),
+    ("wrong address: parts overlap", MAP, "return offset / block / count * block + offset % block;", "return offset / block * block + offset % block;"),
+    ("left out: addresses in a slice count the blocks of all parts", MAP, "in_turns(has_parts() ? parts_.local(offset) : offset)", "in_turns(offset)"),
+    ("wrong offset: of the first part", MAP, "parts_.offset(slice / slices_, offset)", "parts_.offset(0, offset)"),
+    ("on the wrong way: within a partition", HOP, "receiver / receivers == partition ?", "receiver / receivers != partition ?"),
+    ("left out: responses of a slice to other partitions take no longer", SLICE, "(run.far == 0 ? further(run.to) : Duration::zero())", "Duration::zero()"),
+    ("wrong client: every response takes as long as the first client's", OF_SLICE, "spec().to_client[client]", "spec().to_client[0 * client]"),
+    ("left out: a hit in a far bank takes no longer", TLB, "            looked_up - cx.now() + further(m.from));\n  } else {", "            looked_up - cx.now());\n  } else {"),
+    ("left out: a translation of a far bank takes no longer", TLB, "            at - cx.now() + further(w.from));", "            at - cx.now());"),
+    ("left out: an invalidation overtakes responses of a far bank", TLB, "cx.send(forwarded, to, forward, leaves + further(to));", "cx.send(forwarded, to, forward, leaves);"),
+    ("left out: a miss reaches a far bank early", TLB, "              looked_up - cx.now() + next.hop.to(bank));", "              looked_up - cx.now());"),
+    ("left out: an acknowledgement reaches a far bank early", TLB, "m, spec().next.hop.to(invalidation.sender));", "m);"),
+    ("twice: a bank asks after each far request of the next epoch", TLB, "if (++c.far == spec().balance_epoch)", "if (++c.far >= spec().balance_epoch)"),
+    ("left out: near requests count as far", TLB, "  if (further(m.from) == Duration::zero()) return;\n", ""),
+    ("left out: a report does not start a new count", TLB, "  c = {};\n", ""),
+    ("twice: a second wish starts a second collection", BALANCER, "    if (s.missing != 0) return;\n", ""),
+    ("early: the first counts decide", BALANCER, "if (--s.missing == 0) use", "--s.missing;\n  use"),
+    ("wrong bank: all counts are the first bank's", BALANCER, "s.counts[m.bank] =", "s.counts[0] ="),
+    ("left out: a kernel keeps the distribution of the one before", BALANCER, "  use(cx.state().policy->kernel_started(), cx);", "  static_cast<void>(cx);"),
+    ("left out: only the hit rate counts", MGVM, " && above(most, all.far, p_->share)", ""),
+    ("left out: misses do not matter", MGVM, "above(all.hits, all.hits + all.misses, p_->hit_rate) && ", ""),
+    ("left out: collections in between do not matter", MGVM, "unbalanced ? in_a_row_ + 1 : 0;", "unbalanced ? in_a_row_ + 1 : in_a_row_;"),
+    ("wrong part: pages in turns over the partitions", BY_PARTITION, "(page - buffer.first) / each", "(page - buffer.first) % count_.value"),
+    ("left out: a page of a full partition", BY_PARTITION, "    while (runs_[part].available() == 0) part = part + 1 == runs_.size() ? 0 : part + 1;\n", ""),
+    ("wrong partition: a released frame is the first one's", BY_PARTITION, "runs_[parts().part_of(frame)].release", "runs_[0].release"),
+    ("twice: nodes of a part have the same place", TABLES, "    next_[part] += kEntries;\n", ""),
+    ("wrong part: nodes follow the roots", TABLES, "  next_.assign(places.parts, rounds * block);", "  next_.assign(places.parts, 0 * rounds);"),
+    ("wrong part: of the bank", OF_TABLES, "page / pages % banks * parts / banks", "page / pages % banks % parts"),
+    ("wrong part: each SM has another one", OF_DISPATCHER, "std::uint64_t{at} * spec().block_parts / sms_[application].size()", "at % spec().block_parts"),
+    ("left out: parts take the blocks of others", OF_DISPATCHER, "first_of_part(part + 1, s.shares[stream].count)", "s.shares[stream].count"),
+    ("left out: a later kernel continues the numbers of the first", DISPATCHER, "    s.next_of_part[stream * spec().block_parts + part] = first_of_part(part, share.count);\n", "    s.next_of_part[stream * spec().block_parts + part] += 0;\n"),
+]
+
+BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS + FETCH + CHIPLETS

@@ -49,7 +49,7 @@ OF_OTHERS = ("engine", "components", "topologies", "workloads")  # below all lay
 HDF5 = "hdf5_schemas/format/src/"
 MOST_SOURCES = 20
 CODE = ("engine", "components", "topologies", "workloads", "hdf5_schemas", "cli", "bench", "tests")
-MOST_BYTES = 11_000_000
+MOST_BYTES = 12_000_000
 LONGEST_OPENING = 15  # lines, without the licence
 # Headers whose openings show how to write a component and a policy.
 LONG_OPENINGS = {"engine/include/farfault/engine/component.hpp", "engine/include/farfault/engine/policy.hpp"}

@@ -131,7 +131,8 @@ TEST_CASE("chiplets: page tables are read in the chosen partition") {
     auto const all = reads(tables);
     auto const total = all[0] + all[1] + all[2] + all[3];
     REQUIRE(total > 1000);
-    for (auto const n : all) CHECK(static_cast<double>(n) == doctest::Approx(total / 4.0).epsilon(0.05));
+    for (auto const n : all)
+      CHECK(static_cast<double>(n) == doctest::Approx(static_cast<double>(total) / 4).epsilon(0.05));
   }
 }
 
