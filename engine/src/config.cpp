@@ -62,12 +62,12 @@ void Config::replaces(std::string array, std::string table) {
   replaced_.emplace_back(std::move(array), std::move(table));
 }
 
-void Config::replace_by(std::string_view array, std::string const& file) {
+void Config::replace_by(std::string_view array, bool by_set) {
   for (auto const& [key, table] : replaced_) {
     if (key != array) continue;
     std::map<std::string, Entry, std::less<>> same_layer;
     for (auto const& [name, entry] : entries_)
-      if (at_or_below(name, table) && entry.file == file) same_layer.emplace(name, entry);
+      if (by_set && at_or_below(name, table) && entry.file == kSet) same_layer.emplace(name, entry);
     erase(table);
     entries_.merge(same_layer);
   }

@@ -281,7 +281,7 @@ void Config::assign_toml(std::string const& key, std::string_view value, Entry c
   auto const by = at.file == kSet ? "--set '" + shown(key + "=" + std::string(value)) + "'" : place(at);
   auto const t = parse_toml("value = " + std::string(value), by);
   if (t.size() != 1) throw UserError(by + ": expected a single value");
-  if (t.get("value")->is_array_of_tables()) replace_by(key, at.file);
+  if (t.get("value")->is_array_of_tables()) replace_by(key, at.file == kSet);
   Layer(*this, at.file, at.line).value(key, *t.get("value"), depth);
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part o
   auto const workload = workload_of({shape(10, 64), shape(5, 64)});
   auto spec = spec_of(workload, {}, 4);
   spec.sm.max_blocks = 2;
-  spec.block_parts = 2;
+  spec.partitions = 2;
   Bench b;
   auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
   b.feed(dispatcher.launch, {{Time{1us}, {0, 0}}, {Time{100us}, {1, 1}}});

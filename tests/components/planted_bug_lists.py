@@ -330,7 +330,7 @@ CHIPLETS = [
     ("left out: an invalidation overtakes responses of a far bank", TLB, "cx.send(forwarded, to, forward, leaves + further(to));", "cx.send(forwarded, to, forward, leaves);"),
     ("left out: a miss reaches a far bank early", TLB, "              looked_up - cx.now() + next.hop.to(bank));", "              looked_up - cx.now());"),
     ("left out: an acknowledgement reaches a far bank early", TLB, "m, spec().next.hop.to(invalidation.sender));", "m);"),
-    ("twice: a bank asks after each far request of the next epoch", TLB, "if (++c.far == spec().balance_epoch)", "if (++c.far >= spec().balance_epoch)"),
+    ("twice: a bank asks after each far request of the next epoch", TLB, "if (++c.far % spec().balance_epoch == 0)", "if (++c.far >= spec().balance_epoch)"),
     ("left out: near requests count as far", TLB, "  if (further(m.from) == Duration::zero()) return;\n", ""),
     ("left out: a report does not start a new count", TLB, "  c = {};\n", ""),
     ("twice: a second wish starts a second collection", BALANCER, "    if (s.missing != 0) return;\n", ""),
@@ -344,11 +344,12 @@ CHIPLETS = [
     ("left out: a page of a full partition", BY_PARTITION, "    while (runs_[part].available() == 0) part = part + 1 == runs_.size() ? 0 : part + 1;\n", ""),
     ("wrong partition: a released frame is the first one's", BY_PARTITION, "runs_[parts().part_of(frame)].release", "runs_[0].release"),
     ("twice: nodes of a part have the same place", TABLES, "    next_[part] += kEntries;\n", ""),
-    ("wrong part: nodes follow the roots", TABLES, "  next_.assign(places.parts, rounds * block);", "  next_.assign(places.parts, 0 * rounds);"),
+    ("wrong part: nodes follow the roots", TABLES, "roots / round * block + (rest < before ? 0 : std::min(rest - before, block))", "0"),
     ("wrong part: of the bank", OF_TABLES, "page / pages % banks * parts / banks", "page / pages % banks % parts"),
-    ("wrong part: each SM has another one", OF_DISPATCHER, "std::uint64_t{at} * spec().block_parts / sms_[application].size()", "at % spec().block_parts"),
-    ("left out: parts take the blocks of others", OF_DISPATCHER, "first_of_part(part + 1, s.shares[stream].count)", "s.shares[stream].count"),
-    ("left out: a later kernel continues the numbers of the first", DISPATCHER, "    s.next_of_part[stream * spec().block_parts + part] = first_of_part(part, share.count);\n", "    s.next_of_part[stream * spec().block_parts + part] += 0;\n"),
+    ("wrong part: each SM has another one", OF_DISPATCHER, "parts_[application].of_sm[at];", "at % 2 * application;"),
+    ("left out: parts take the blocks of others", OF_DISPATCHER, "first_of_part(part + 1, s.shares[stream].count, application)", "s.shares[stream].count"),
+    ("left out: a later kernel continues the numbers of the first", DISPATCHER, "= first_of_part(part, share.count, application);", "+= 0;"),
+    ("wrong part: of all SMs, not of the application's partitions", DISPATCHER, "if (parts.of_sm.empty() || partition != last) ++parts.count;", "parts.count = partition + 1;"),
 ]
 
 BUGS = TRANSITIONS + ACCESS_COUNTERS + COUNTER_SERVICE + WORKERS + STAYING + TRANSLATION + LEVELS + FETCH + CHIPLETS

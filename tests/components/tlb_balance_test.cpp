@@ -47,7 +47,8 @@ TEST_CASE("mgvm: single pages after two collections in a row with hits above 90%
   CHECK(copy->counted(counts(0, 500)) == 1);
   CHECK(policy->kernel_started() == 0);
   CHECK(after(901, 801) == 0);
-  CHECK(after(901, 801) == 1);
+  CHECK(policy->kernel_started() == 0);
+  CHECK(after(901, 801) == 1);  // the second in a row, of two kernels
   CHECK(policy->counted(Counts{{}, {}}) == 1);
 }
 
@@ -76,18 +77,19 @@ TEST_CASE(
   b.sinks(tlb.forwarded, 3);
   b.sinks(tlb.acknowledge, 1);
   b.run();
-  REQUIRE(reports.count() == 3);
+  REQUIRE(reports.count() == 4);
   // Far: the second, third, fifth, sixth, ... request.
-  CHECK(reports.nanoseconds() == Times{141, 301, 401});
+  CHECK(reports.nanoseconds() == Times{141, 181, 301, 401});
   auto const& first = reports.records()[0].message;
   CHECK(first.asks == 1);
-  auto const& report = reports.records()[1].message;
+  CHECK(reports.records()[1].message.asks == 1);  // it may have been collected just before the first wish
+  auto const& report = reports.records()[2].message;
   CHECK(report.asks == 0);
   CHECK(report.bank == 1);
   CHECK(report.far == 6);
-  CHECK(report.misses == 3);  // until the translation arrives
+  CHECK(report.misses == 1);  // those merged with it count neither as hits nor as misses
   CHECK(report.hits == 7);
-  CHECK(reports.records()[2].message.far == 0);
+  CHECK(reports.records()[3].message.far == 0);
   CHECK(answers[0]->count() == 4);
 }
 

@@ -223,6 +223,16 @@ TEST_CASE("page table with parts: nodes are in the part of their first frame, or
     }
     CHECK(nodes.contains(walk(table, 0)[0]) == false);
   }
+  // Large blocks cost no memory of the host, and the roots only their place.
+  NodePlaces large{.parts = 4, .block = std::uint64_t{1} << 30};
+  large.with_frame = true;
+  PageTable sparse(0, 12, 1, large);
+  sparse.map(5, std::uint64_t{3} << 30);
+  auto const path = walk(sparse, 5);
+  CHECK(path[0] == 0);
+  for (std::size_t level = 1; level < 4; ++level) CHECK((offset_of(path[level]) >> 30) == 3);
+  CHECK((offset_of(path[1]) >> 12) == (3 << 18));
+  CHECK(sparse.bytes() == 4 * 4096);
   NodePlaces by_bank{.parts = 4, .block = kBlock};
   by_bank.banks = 8;
   by_bank.pages = 1024;

@@ -20,9 +20,11 @@ namespace {
 constexpr std::int64_t kHop = 300;  // cycles of 1 ns, each way
 
 std::string chiplets(std::string const& more, std::string const& level = "", std::int64_t hop = kHop,
-                     std::string const& block = "64 KiB") {
+                     std::string const& block = "64 KiB", std::string const& placement = "interleave") {
   return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\ngpu.sms = 8\n"
-         "memory.placement = \"interleave\"\n"
+         "memory.placement = \"" +
+         placement +
+         "\"\n"
          "gpu.l2_cache.slices = 8\ngpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"direct\"\n"
          "gpu.l2_cache.partition_block = \"" +
          block + "\"\ngpu.l2_cache.partition_latency = " + std::to_string(hop) +
@@ -70,7 +72,7 @@ TEST_CASE("chiplets: of a chain through all chiplets, three of four hops take th
     };
     return time(192) - time(128);
   };
-  CHECK(warm(kHop) - warm(0) == 48 * 2 * kHop);
+  CHECK(warm(kHop) - warm(1) == 48 * 2 * (kHop - 1));
 }
 
 TEST_CASE("chiplets: a block of partition_block bytes has its slices and channels in one partition") {
@@ -161,7 +163,7 @@ TEST_CASE("chiplets: a TLB bank in another chiplet is far_latency further away, 
     ModelRun run(chiplets(
         "gpu.gmmu.walk_latency = 100\n" + chase("2 MiB", 64, 64),
         "banks = 4\nhash = \"turns\"\ninterleave = \"2 MiB\"\nfar_latency = " + std::to_string(hop) + "\n",
-        0));
+        1));
     return nanoseconds(run);
   };
   // One SM: 48 of its 64 misses go to banks of other chiplets; its arguments are at the end of memory.
@@ -169,17 +171,14 @@ TEST_CASE("chiplets: a TLB bank in another chiplet is far_latency further away, 
   CHECK(further == 48 * 2 * (kHop - 1));
 }
 
-TEST_CASE("chiplets: during migrations no TLB holds an invalid translation") {
-  ModelRun run(
-      "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\ngpu.sms = 8\n"
-      "gpu.l2_cache.slices = 8\ngpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"direct\"\n"
-      "gpu.l2_cache.partition_block = \"64 KiB\"\nworkload.name = \"transpose\"\n"
-      "workload.transpose.width = 256\nworkload.transpose.height = 512\n"
-      "memory.remote_touch = \"migrate\"\nmemory.frame_allocation = \"by_partition\"\n"
-      "memory.page_tables = \"with_tlb\"\ngpu.blocks = \"by_partition\"\ngpu.gmmu.shared_by = \"tlb\"\n"
-      "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
-      "[[gpu.translation.level]]\nname = \"l2_tlb\"\nentries = 8\nways = 4\n" +
-      kSpread);
+TEST_CASE("chiplets: during migrations no TLB holds an invalid translation, and frames are the driver's") {
+  // Sizes that no number of partitions divides, from the CPU's memory.
+  ModelRun run(chiplets(
+      "memory.frame_allocation = \"by_partition\"\nmemory.page_tables = \"with_tlb\"\n"
+      "gpu.blocks = \"by_partition\"\ngpu.gmmu.shared_by = \"tlb\"\nmemory.remote_touch = \"migrate\"\n"
+      "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\nworkload.name = \"vectoradd\"\n"
+      "workload.vectoradd.elements = 20480\n",
+      "entries = 8\nways = 4\n" + kSpread, kHop, "64 KiB", "cpu"));
   moving_pages::Machine const machine(run.system());
   moving_pages::Violations found;
   for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{101'001}) {
@@ -191,7 +190,42 @@ TEST_CASE("chiplets: during migrations no TLB holds an invalid translation") {
   CHECK(found.void_accesses == 0);
   CHECK(found.stale_lines == 0);
   check_tables(machine);
-  CHECK(machine.driver->state().stats[0].migrations > 20);
+  CHECK(machine.driver->state().stats[0].migrations == 3 * 20);
+}
+
+TEST_CASE("chiplets: by_partition is for a machine of one GPU") {
+  try {
+    ModelRun run(
+        "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\n"
+        "gpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"direct\"\n"
+        "gpu.l2_cache.partition_block = \"64 KiB\"\nmemory.frame_allocation = \"by_partition\"\n"
+        "workload.name = \"vectoradd\"\nworkload.vectoradd.elements = 4096\n");
+    FAIL("accepted");
+  } catch (UserError const& e) {
+    CHECK(std::string(e.what()) ==
+          "memory.frame_allocation = by_partition: distributes whole buffers over the partitions of a single "
+          "GPU, but 2 GPUs share the memory of the machine");
+  }
+}
+
+TEST_CASE("chiplets: applications divide their blocks over the partitions in which they have SMs") {
+  // Blocks of `a` run on SMs of two partitions, and those of `b` on one SM.
+  std::string const machine = chiplets(
+      "gpu.blocks = \"by_partition\"\nworkload.name = \"vectoradd\"\n"
+      "workload.vectoradd.elements = 65536\n");
+  ModelRun run(machine, test::application_on("a", 0, {0, 1, 2}),
+               {{"vectoradd", "elements = 65536", test::application_on("b", 1, {7})}});
+  run.run();
+  std::vector<std::uint64_t> blocks;
+  each<Sm>(run.system(), [&](Sm const& sm) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t stream = 0; stream < 2; ++stream) sum += sm.state().stats[stream].blocks;
+    blocks.push_back(sum);
+  });
+  auto const all = blocks[7];
+  CHECK(blocks[0] + blocks[1] == all / 2);
+  CHECK(blocks[2] == all / 2);
+  CHECK(blocks[3] + blocks[4] + blocks[5] + blocks[6] == 0);
 }
 
 TEST_CASE("chiplets: unbalanced banks are balanced, and later kernels start with the level's distribution") {

@@ -191,8 +191,16 @@ TEST_CASE("chiplets: a mistake is one sentence with file, line and rule") {
         "f:3: gpu.page_walk_cache.size: the cache is for all page walkers of a GPU, but with "
         "gpu.l2_cache.miss_path = direct these are in several partitions; use gpu.gmmu.walk_cache");
   CHECK(refusal(gpu("memory.frame_allocation = \"by_partition\"\n")) ==
-        "f:3: memory.frame_allocation = by_partition: needs gpu.l2_cache.partition_block of at least 4 KiB, "
-        "which with all gpu.l2_cache.partitions divides 7/8 of gpu.dram.capacity, 3584 MiB");
+        "f:3: memory.frame_allocation = by_partition: needs gpu.l2_cache.partition_block of at least 4 KiB; "
+        "blocks of all gpu.l2_cache.partitions must divide 7/8 of gpu.dram.capacity, 3584 MiB, and fit into "
+        "the rest");
+  CHECK(refusal(gpu("memory.page_tables = \"with_data\"\ngpu.l2_cache.partition_block = \"256 MiB\"\n"))
+            .starts_with(
+                "f:3: memory.page_tables = with_data: needs gpu.l2_cache.partition_block of at least "));
+  CHECK(refusal(gpu("gpu.l2_cache.partition_latency = 0\n")) ==
+        "f:3: gpu.l2_cache.partition_latency = 0 must be at least 1 with gpu.l2_cache.miss_path = direct");
+  CHECK(refusal(gpu("gpu.blocks = \"by_partition\"\ngpu.sm.thread_blocks = \"throttling\"\n"))
+            .starts_with("f:3: gpu.blocks = by_partition: gpu.sm.thread_blocks = throttling stops SMs"));
   CHECK(refusal("memory.frame_allocation = \"by_partition\"\n") ==
         "f:1: memory.frame_allocation = by_partition: needs gpu.l2_cache.miss_path = direct and several "
         "gpu.l2_cache.partitions");

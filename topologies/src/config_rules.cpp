@@ -297,11 +297,13 @@ void MachineConfig::check_chiplets(Config& config) const {
                  ", and at most gpu.l2_cache.slices, " + std::to_string(l2_cache.slices) +
                  ", with gpu.l2_cache.miss_path = direct");
   auto const needs_blocks = [&](std::string const& key, std::uint64_t least, std::string const& what) {
-    if (parts.block < least || data % (parts.block * parts.count) != 0)
-      config.refuse(key, key + " = " + what + ": needs gpu.l2_cache.partition_block of at least " +
-                             to_text(ByteSize{least}) +
-                             ", which with all gpu.l2_cache.partitions divides 7/8 of " +
-                             "gpu.dram.capacity, " + to_text(ByteSize{data}));
+    auto const round = parts.block * parts.count;
+    if (parts.block < least || data % round != 0 || round > dram.capacity.bytes - data)
+      config.refuse(key,
+                    key + " = " + what + ": needs gpu.l2_cache.partition_block of at least " +
+                        to_text(ByteSize{least}) +
+                        "; blocks of all gpu.l2_cache.partitions must divide 7/8 of gpu.dram.capacity, " +
+                        to_text(ByteSize{data}) + ", and fit into the rest");
   };
   if (memory.frame_allocation.facts().uses_partitions)
     needs_blocks("memory.frame_allocation", memory.page_size.bytes, memory.frame_allocation.name());
@@ -319,6 +321,12 @@ void MachineConfig::check_chiplets(Config& config) const {
                     "multiple of the pages of a last table, " +
                         to_text(ByteSize{node}));
   }
+  if (gpu.blocks_by_partition() && sm.thread_blocks.facts().stops_sms)
+    config.refuse("gpu.blocks",
+                  "gpu.blocks = by_partition: gpu.sm.thread_blocks = " + sm.thread_blocks.name() +
+                      " stops SMs, whose blocks no SM of another partition would execute");
+  rules.need(l2_cache.partition_latency != 0, "gpu.l2_cache.partition_latency",
+             "must be at least 1 with gpu.l2_cache.miss_path = direct");
   if (page_walk_cache.present())
     config.refuse("gpu.page_walk_cache.size",
                   "gpu.page_walk_cache.size: the cache is for all page walkers of a GPU, but with "

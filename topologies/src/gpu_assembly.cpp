@@ -75,22 +75,13 @@ void Assembly::add_dispatcher(Gpu& gpu) {
        .sms = sms_,
        .warp_width = config_.gpu.warp_width,
        .block_order = config_.host.block_order,
-       .block_parts = block_parts(),
+       .partitions = config_.gpu.blocks_by_partition() ? config_.l2_cache.parts().count : 1,
        .applications = &applications_,
        .slices_to_write_back = config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
        .counts_evictions = config_.in_batches() && config_.has_periods(),
        .may_stall = config_.memory.stalls_gpus(),
        .notifies_balancer = tlb_levels_[0]->params().is_balanced(),
        .fetches = code_.has_value()});
-}
-
-// Every part needs an SM of the application.
-std::uint32_t Assembly::block_parts() const {
-  if (!config_.gpu.blocks_by_partition()) return 1;
-  auto parts = config_.l2_cache.parts().count;
-  for (std::uint32_t a = 0; a < applications_.count(); ++a)
-    parts = std::min(parts, static_cast<std::uint32_t>(applications_.sms_of(a, sms_).size()));
-  return parts;
 }
 
 void Assembly::add_gmmu(Gpu& gpu) {

@@ -182,6 +182,10 @@ void Assembly::place_pages(PagePlacement const& placement) {
       throw UserError(
           "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave no free page on a "
           "GPU");
+    if (config_.memory.frame_allocation.facts().uses_partitions && instance->gpus.size() > 1)
+      throw UserError("memory.frame_allocation = " + config_.memory.frame_allocation.name() +
+                      ": distributes whole buffers over the partitions of a single GPU, but " +
+                      std::to_string(instance->gpus.size()) + " GPUs share the memory of the machine");
     instance->memory.emplace(InitialMemory::Spec{.applications = &applications_,
                                                  .devices = std::move(devices),
                                                  .names = &device_names_,

@@ -30,6 +30,14 @@ Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
     sms_.push_back(applications.sms_of(a, spec().sms));
     auto const gpus = applications.gpus_of(a, spec().gpus);
     number_.push_back(static_cast<std::uint32_t>(std::ranges::find(gpus, spec().gpu) - gpus.begin()));
+    auto& parts = parts_.emplace_back();
+    std::uint32_t last = 0;
+    for (auto const sm : sms_.back()) {
+      auto const partition = static_cast<std::uint32_t>(std::uint64_t{sm} * spec().partitions / spec().sms);
+      if (parts.of_sm.empty() || partition != last) ++parts.count;
+      last = partition;
+      parts.of_sm.push_back(parts.count - 1);
+    }
   }
   if (thread_blocks_.adapts) {
     period_end = timer<&Dispatcher::on_period_end>("period_end");
@@ -48,7 +56,7 @@ DispatcherState Dispatcher::initial() const {
   DispatcherState s;
   s.shares.resize(applications.streams());
   s.next_sm.resize(applications.count());
-  if (spec().block_parts > 1) s.next_of_part.resize(std::size_t{applications.streams()} * spec().block_parts);
+  if (spec().partitions > 1) s.next_of_part.resize(std::size_t{applications.streams()} * spec().partitions);
   s.sms.resize(spec().sms);
   s.thread_blocks = spec().sm.thread_blocks.make(spec().blocks_setup());
   FF_CHECK(
@@ -118,8 +126,9 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   if (spec().notifies_balancer) cx.send(launched, Tick{});
   share.next = 0;
   share.count = share_of(stream, s).count;
-  for (std::uint64_t part = 0; part < spec().block_parts && !s.next_of_part.empty(); ++part)
-    s.next_of_part[stream * spec().block_parts + part] = first_of_part(part, share.count);
+  auto const application = spec().applications->application_of_stream(stream);
+  for (std::uint64_t part = 0; !s.next_of_part.empty() && part < parts_[application].count; ++part)
+    s.next_of_part[stream * spec().partitions + part] = first_of_part(part, share.count, application);
   if (share.count == 0)
     end_kernel(stream, cx);
   else
@@ -163,7 +172,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   if (only != kEverySm) {
     auto const at = number_of(only, application);
     if (at == sms.size() || sms[at] != only) return false;
-    if (!has_block(stream, part_of(at, application), s)) return false;
+    if (!has_block(stream, part_of(at, application), application, s)) return false;
     bool const issues = takes(only, n, false, s);
     if (!issues && !(may_be_extra && takes(only, n, true, s))) return false;
     next = at;
@@ -173,7 +182,7 @@ bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   auto const turns = may_be_extra ? 2 * sms.size() : sms.size();
   for (std::size_t tried = 0; tried < turns; ++tried) {
     bool const extra = tried >= sms.size();
-    if (has_block(stream, part_of(next, application), s) && takes(sms[next], n, extra, s)) {
+    if (has_block(stream, part_of(next, application), application, s) && takes(sms[next], n, extra, s)) {
       start_on_next(stream, n, extra, cx);
       return true;
     }

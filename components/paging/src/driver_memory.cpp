@@ -11,6 +11,7 @@ DriverMemory::DriverMemory(PagingDriverSpec const& spec) : spec_(&spec) {
     spec.fragmentation.occupy(frames_[g], memory, g);
   }
   memory.frames = spec.frames_of_cpu;
+  memory.parts = {};
   memory.max_moved = 0;
   cpu_frames_ = spec.frames.make(memory);
   if (spec.makes_copies) {

@@ -82,6 +82,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   bool const hit = found && found->allows(m.access);
   if (hit) {
     ++s.stats[m.application].hits;
+    ++s.balance.hits;
     s.last_response = std::max(s.last_response, looked_up);
     cx.send(response, m.from,
             TranslateResponse{
@@ -92,6 +93,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     if (!entry) {
       if (s.mshrs.full()) return false;
       entry = s.mshrs.allocate(m.page);
+      ++s.balance.misses;
       if (s.pressure.counts()) s.pressure.missed(m.application);
       auto const& next = spec().next;
       auto const bank = next.banks.bank_of(m.page);
@@ -115,7 +117,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     ++s.stats[m.application].misses;
   }
   s.fill->looked_up(requester, hit, cx.now());
-  if (spec().balance_epoch != 0) count_for_balance(m, hit, cx);
+  if (spec().balance_epoch != 0) count_for_balance(m, cx);
   auto const until = spec().clock.after(at);
   s.ports.take(until);
   s.busy_ps += static_cast<std::uint64_t>(picoseconds(until - at));
@@ -178,11 +180,10 @@ void L2Tlb::report_pressure(Cx& cx) const {
   });
 }
 
-void L2Tlb::count_for_balance(TranslateRequest const& m, bool hit, Cx& cx) const {
+void L2Tlb::count_for_balance(TranslateRequest const& m, Cx& cx) const {
   auto& c = cx.state().balance;
-  ++(hit ? c.hits : c.misses);
   if (further(m.from) == Duration::zero()) return;
-  if (++c.far == spec().balance_epoch) cx.send(counts, TlbCounts{.bank = spec().bank, .asks = 1});
+  if (++c.far % spec().balance_epoch == 0) cx.send(counts, TlbCounts{.bank = spec().bank, .asks = 1});
 }
 
 void L2Tlb::on_collect(Tick const&, Cx& cx) const {

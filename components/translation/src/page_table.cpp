@@ -20,10 +20,15 @@ PageTable::PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces, No
       places_{places},
       entries_(std::uint64_t{spaces} << kIndexBits) {
   if (places.parts == 1) return;
-  // The roots are at the start, in as many whole blocks of all parts as they need.
+  // The roots are at the start, in order.
   auto const block = places.block / kEntryBytes;
-  auto const rounds = (entries_.size() + block * places.parts - 1) / (block * places.parts);
-  next_.assign(places.parts, rounds * block);
+  auto const roots = entries_.size(), round = block * places.parts;
+  for (std::uint64_t part = 0; part < places.parts; ++part) {
+    auto const before = part * block;
+    auto const rest = roots % round;
+    next_.push_back(roots / round * block + (rest < before ? 0 : std::min(rest - before, block)));
+  }
+  for (std::uint64_t first = 0; first < roots; first += kEntries) blocks_.push_back(first);
 }
 
 // Appends a node and returns its number.
@@ -42,13 +47,13 @@ std::uint64_t PageTable::new_node(unsigned level, std::uint64_t part) {
 }
 
 std::uint64_t PageTable::new_block(std::uint64_t part) {
-  auto first = entries_.size();
+  auto const first = entries_.size();
+  entries_.resize(first + kEntries);
   if (places_->parts > 1) {
     MemoryParts const parts{static_cast<std::uint32_t>(places_->parts), places_->block / kEntryBytes};
-    first = parts.offset(static_cast<std::uint32_t>(part), next_[part]);
+    blocks_.push_back(parts.offset(static_cast<std::uint32_t>(part), next_[part]));
     next_[part] += kEntries;
   }
-  entries_.resize(std::max<std::size_t>(entries_.size(), first + kEntries));
   return first;
 }
 
@@ -181,8 +186,7 @@ PageTable::CoalescedEntries PageTable::coalesced_entries(std::uint64_t page) con
   FF_CHECK(above != nullptr, "the page table has no entries for this page");
   auto const node = node_below(*above) << levels_.last_bits();
   auto const at = static_cast<std::uint64_t>(above - entries_.data());
-  return {base_ + at * kEntryBytes, base_ + node * kEntryBytes,
-          static_cast<std::uint32_t>(kEntryBytes << levels_.last_bits())};
+  return {address_of(at), address_of(node), static_cast<std::uint32_t>(kEntryBytes << levels_.last_bits())};
 }
 
 PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_t page) const {
@@ -190,7 +194,7 @@ PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_
                "page walk left its page table");
   auto const at = entry_of(node, level, page);
   auto const entry = entries_[at];
-  auto const address = base_ + at * kEntryBytes;
+  auto const address = address_of(at);
   auto const last = levels_.is_last(level);
   if ((entry & kLarge) != 0 && !last) {
     auto const large = leaf(entry, level);

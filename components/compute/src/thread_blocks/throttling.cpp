@@ -27,7 +27,7 @@ class Throttling final : public ThreadBlocks {
               "assumed");
     }
   };
-  static constexpr Facts facts() { return {.adapts = true}; }
+  static constexpr Facts facts() { return {.stops_sms = true, .adapts = true}; }
 
   Throttling(Params const& p, Setup const& setup)
       : detection_(setup.clock.cycles(p.detection)),

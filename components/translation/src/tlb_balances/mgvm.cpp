@@ -7,10 +7,11 @@
 //   `hit_rate` and one bank received more than `share` of all requests of other partitions. With misses, a
 //   distribution of single pages would cost reads of page tables in other chiplets.
 // - Each kernel starts with the distribution of the level.
-// - Source: its published code (csl-iisc/MGVM-MICRO2022: commandprocessor.go, remotetranslationunit.go).
-// There
-//   a chiplet asks after 5,000 requests sent and received; here a bank asks after as many received. There at
-//   most 10 changes are made in a run; here there is no limit.
+// - Source: its published code (csl-iisc/MGVM-MICRO2022: commandprocessor.go, remotetranslationunit.go,
+//   tlb_with_latency.go). Differences: there a chiplet asks after 5,000 requests sent and received, here a
+//   bank after as many received; there the counts of far requests are those of the epoch before; at most 10
+//   changes are made in a kernel, here any number; the distribution of single pages takes the lowest 8 bits
+//   of the page number, here all.
 #include <algorithm>
 
 #include "farfault/translation/tlb_balance.hpp"
@@ -59,8 +60,8 @@ class Mgvm final : public TlbBalance {
     if (in_a_row_ >= p_->epochs) single_pages_ = 1;
     return static_cast<std::uint32_t>(single_pages_);
   }
+  // As in the code, collections of the kernel before count.
   std::uint32_t kernel_started() override {
-    in_a_row_ = 0;
     single_pages_ = 0;
     return 0;
   }

@@ -182,8 +182,8 @@ class Config {
   void assign(std::string_view assignment);
   void assign_toml(std::string const& key, std::string_view value, Entry const& at);
   void erase(std::string_view table);
-  // By an array of tables that `file` sets.
-  void replace_by(std::string_view array, std::string const& file);
+  // By an array of tables in a new layer. All of --set are one layer.
+  void replace_by(std::string_view array, bool by_set);
   std::string heading(std::string const& section) const;
   void claim(std::string const& key);
   void add_line(std::string const& key, std::string value, bool quoted);

@@ -110,7 +110,6 @@ class Assembly {
   std::string const& gpu_name(Gpu const& gpu) const;
   CopyEngineSpec copy_engine_of(Gpu& gpu) const;
   void add_dispatcher(Gpu& gpu);
-  std::uint32_t block_parts() const;
   void add_gmmu(Gpu& gpu);
   void add_rdma(Gpu& gpu);
   void add_memory(Gpu& gpu);

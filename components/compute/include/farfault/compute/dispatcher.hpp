@@ -4,7 +4,7 @@
 // - SM: the next one in round-robin order, among the SMs of the block's application, with room for its warps,
 //   threads, registers and shared memory. Rate: one block per cycle.
 // - Share: the block order selects the blocks of a GPU (block_order.hpp).
-// - Parts (block_parts): equal parts of the application's SMs, each for a contiguous part of the share.
+// - Parts: with partitions, an application's SMs of each execute an equal contiguous part of its share.
 // - Streams: streams with running kernels, of one or several applications, place blocks in round-robin order,
 //   as long as one block fits.
 // - Extra blocks: after all SMs have as many blocks as can issue, a block is assigned to an SM where
@@ -40,7 +40,7 @@ struct DispatcherSpec {
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
-  std::uint32_t block_parts = 1;  // at most the SMs of an application
+  std::uint32_t partitions = 1;  // of the SMs, each of which executes a part of the blocks; 1: any SM
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
   bool counts_evictions = false;           // the driver reports evictions
@@ -174,21 +174,22 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   std::uint32_t running_sms(DispatcherState const& s) const;
   // The part of the application's SM with this number.
   std::uint32_t part_of(std::uint32_t at, std::uint32_t application) const {
-    return static_cast<std::uint32_t>(std::uint64_t{at} * spec().block_parts / sms_[application].size());
+    return spec().partitions == 1 ? 0 : parts_[application].of_sm[at];
   }
   // First block of a part of a share of `count` blocks.
-  std::uint64_t first_of_part(std::uint64_t part, std::uint64_t count) const {
-    return part * count / spec().block_parts;
+  std::uint64_t first_of_part(std::uint64_t part, std::uint64_t count, std::uint32_t application) const {
+    return part * count / parts_[application].count;
   }
   // True if the stream has a block for the part.
-  bool has_block(std::uint32_t stream, std::uint32_t part, DispatcherState const& s) const {
-    return spec().block_parts == 1 || s.next_of_part[std::size_t{stream} * spec().block_parts + part] <
-                                          first_of_part(part + 1, s.shares[stream].count);
+  bool has_block(std::uint32_t stream, std::uint32_t part, std::uint32_t application,
+                 DispatcherState const& s) const {
+    return spec().partitions == 1 || s.next_of_part[std::size_t{stream} * spec().partitions + part] <
+                                         first_of_part(part + 1, s.shares[stream].count, application);
   }
   std::uint64_t take_block(std::uint32_t stream, std::uint32_t part, DispatcherState& s) const {
     auto const dispatched = s.shares[stream].next++;
-    return spec().block_parts == 1 ? dispatched
-                                   : s.next_of_part[std::size_t{stream} * spec().block_parts + part]++;
+    return spec().partitions == 1 ? dispatched
+                                  : s.next_of_part[std::size_t{stream} * spec().partitions + part]++;
   }
   // Sets a timer for the end of the period, after advancing over periods that ended without one.
   void set_period_timer(Cx& cx) const;
@@ -203,6 +204,13 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;
   std::vector<std::uint32_t> number_;
+  // By application, with several partitions: their number, and the one of each SM, among those that have SMs
+  // of the application.
+  struct Parts {
+    std::uint32_t count = 0;
+    std::vector<std::uint32_t> of_sm;
+  };
+  std::vector<Parts> parts_;
   ThreadBlocks::Facts const thread_blocks_ = spec().sm.thread_blocks.facts();
 };
 extern template class Component<DispatcherSpec, DispatcherState>;  // compiled in dispatcher.cpp

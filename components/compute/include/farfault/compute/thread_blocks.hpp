@@ -51,7 +51,8 @@ class ThreadBlocks {
     std::uint32_t max_extra = 0;
     std::uint32_t first_extra = 0;
     Context context{};
-    bool adapts = false;  // to evictions; false: period_ended() is never called, and they are not counted
+    bool stops_sms = false;  // running_sms() may be fewer than all
+    bool adapts = false;     // to evictions; false: period_ended() is never called, and they are not counted
   };
   // Evictions of the GPU in the period that has ended.
   struct Evictions {

@@ -62,7 +62,7 @@ struct L2CacheParams : SlicedCacheParams {
          "partition_latency", partition_latency, {0, 10000},
          "One-way latency in cycles from a slice, or with miss_path = \"direct\" from an SM, to the home "
          "slice or "
-         "memory of another partition. 0: none, not with miss_path = \"home_slice\"",
+         "memory of another partition. 0: none, only with miss_path = \"memory\"",
          "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): 134 additional cycles for a hit in the far half; "
          "MGvm (MICRO 2022): 360 between chiplets")
         .only_when(sibling("partitions").is_above(1));

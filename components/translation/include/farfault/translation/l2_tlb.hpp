@@ -201,7 +201,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   // Passes the result of a walk to the fill policy, on behalf of the waiters of its MSHR.
   void fill(std::uint32_t entry, TranslateResponse const& m, Cx& cx) const;
   void report_pressure(Cx& cx) const;
-  void count_for_balance(TranslateRequest const& m, bool hit, Cx& cx) const;
+  void count_for_balance(TranslateRequest const& m, Cx& cx) const;
 
   bool const invalidates_all_ = spec().params.fill.facts().invalidates_all;
 };

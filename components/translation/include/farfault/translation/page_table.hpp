@@ -99,7 +99,7 @@ class PageTable {
   void relocate(PhysAddr base) { base_ = base; }
   PageLevels const& levels() const { return levels_; }
   std::uint64_t nodes() const { return nodes_; }
-  std::uint64_t bytes() const { return entries_.size() * kEntryBytes; }  // from the base
+  std::uint64_t bytes() const { return entries_.size() * kEntryBytes; }  // of all nodes
   // Address space: the bits of a page number above the indices of all levels.
   std::uint64_t space_of(std::uint64_t page) const { return levels_.path_to(page, 0); }
   // Node at which walks for the page begin.
@@ -179,7 +179,7 @@ class PageTable {
   }
 
   auto members() {
-    return std::tie(base_, levels_, spaces_, mapped_, nodes_, next_last_, places_, next_, entries_);
+    return std::tie(base_, levels_, spaces_, mapped_, nodes_, next_last_, places_, next_, blocks_, entries_);
   }
 
  private:
@@ -205,6 +205,11 @@ class PageTable {
   // and these would map to a few cache slices only.
   std::uint64_t new_node(unsigned level, std::uint64_t part);
   std::uint64_t new_block(std::uint64_t part);  // first entry of a node of the levels above the last
+  PhysAddr address_of(std::uint64_t entry) const {
+    constexpr auto kEntries = std::uint64_t{1} << kIndexBits;
+    auto const at = blocks_.empty() ? entry : blocks_[entry / kEntries] + entry % kEntries;
+    return base_ + at * kEntryBytes;
+  }
   bool is_leaf(std::uint64_t entry, unsigned level) const {
     return levels_.is_last(level) || (entry & kLarge) != 0;
   }
@@ -241,7 +246,10 @@ class PageTable {
   // By part: entry index of the next small node; 0 modulo 512: allocate a new block.
   std::vector<std::uint64_t> next_last_;
   Fixed<NodePlaces> places_;
-  std::vector<std::uint64_t> next_;  // by part, if there are several: entries allocated
+  // If there are several parts: by part, the entries allocated there; by block of 512 entries, its place in
+  // the memory, as the number of an entry.
+  std::vector<std::uint64_t> next_;
+  std::vector<std::uint64_t> blocks_;
   std::vector<std::uint64_t> entries_;
 };
 

@@ -25,8 +25,8 @@ class TlbBalance {
   };
   struct Counts {
     std::uint64_t hits = 0;
-    std::uint64_t misses = 0;
-    std::uint64_t far = 0;  // requests of other partitions, hits and misses
+    std::uint64_t misses = 0;  // merged ones are not counted
+    std::uint64_t far = 0;     // requests of other partitions, hits and misses
   };
   static PolicyList<TlbBalance> known();
 
