@@ -93,8 +93,8 @@ def levels_of_tlbs_have_lines_by_name(path):
         'gpu.translation.level=[{name = "utlb", sms = 1}, {name = "gpc_tlb"}]')
     axes, texts = drawn(ff.open(other).plot.hit_rates(), "hit_rates_levels")
     assert {"L1 TLB", "utlb", "gpc_tlb"} <= set(texts) and "L2 TLB" not in texts, texts
-    lines = stairs_of(axes[0])
-    assert len({lines[name].get_edgecolor() for name in ("L1 TLB", "utlb", "gpc_tlb")}) == 3
+    looks = {line.get_label(): tuple(line.get_edgecolor()) for line in axes[0].patches}
+    assert len({looks[name] for name in ("L1 TLB", "utlb", "gpc_tlb")}) == 3, looks
 
 
 def many_samples_are_drawn_together(path):
