@@ -49,7 +49,7 @@ std::string resolved(Input const& input) {
   config.reject_errors();
   machine.check(config);
   config.reject_errors();
-  machine.translation.fit_to(36, config);
+  machine.translation.fit_to(36, machine.l2_cache.parts().count, config);
   applications.share(config, 4, 36);
   config.reject_errors();
   return config.resolved();
