@@ -85,10 +85,10 @@ TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part o
   Bench b;
   auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
   b.feed(dispatcher.launch, {{Time{1us}, {0, 0}}, {Time{100us}, {1, 1}}});
-  // SMs 0 and 1 have blocks 0 to 4, SMs 2 and 3 blocks 5 to 9; SM 3 is fastest, SM 0 next.
+  // SMs 0 and 1 have blocks 0 to 4, SMs 2 and 3 blocks 5 to 9; SM 0 is fastest, SM 3 next.
   std::vector<Record<BlockDone>> done;
-  for (int i = 0; i < 2; ++i) done.push_back({Time{2us + i * 10ns}, {0, 3, 0}});
-  for (int i = 0; i < 3; ++i) done.push_back({Time{3us + i * 10ns}, {0, 0, 0}});
+  for (int i = 0; i < 3; ++i) done.push_back({Time{2us + i * 10ns}, {0, 0, 0}});
+  for (int i = 0; i < 2; ++i) done.push_back({Time{3us + i * 10ns}, {0, 3, 0}});
   for (int i = 0; i < 2; ++i) done.push_back({Time{4us + i * 10ns}, {0, 1, 0}});
   for (int i = 0; i < 2; ++i) done.push_back({Time{5us + i * 10ns}, {0, 2, 0}});
   done.push_back({Time{6us}, {0, 3, 0}});
@@ -109,6 +109,36 @@ TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part o
   CHECK(blocks(1) == Blocks{1, 3, 1});
   CHECK(blocks(2) == Blocks{5, 7, 3});
   CHECK(blocks(3) == Blocks{6, 8, 9, 2, 4});
+}
+
+TEST_CASE("dispatcher: the parts of an application are the partitions in which it has SMs") {
+  auto const first = workload_of({shape(4, 64)});
+  auto const second = workload_of({shape(5, 64)});
+  // Of four partitions of two SMs, `b` has SMs in the last two.
+  Applications const both({{"a", &first, 0, {}, {0, 1}, {}, 1}, {"b", &second, 1, {}, {5, 6, 7}, {}, 1}});
+  auto spec = spec_of(first, {}, 8);
+  spec.applications = &both;
+  spec.partitions = 4;
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1us}, {0, 0}}, {Time{2us}, {1, 1}}});
+  b.feed(dispatcher.block_done, {});
+  auto const sms = b.sinks(dispatcher.start, 8);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
+  b.sink(dispatcher.done);
+  b.run();
+  auto const blocks = [&](std::size_t sm) {
+    std::vector<std::uint64_t> all;
+    for (auto const& r : sms[sm]->records()) all.push_back(r.message.block);
+    return all;
+  };
+  using Blocks = std::vector<std::uint64_t>;
+  CHECK(blocks(0) == Blocks{0, 2});
+  CHECK(blocks(1) == Blocks{1, 3});
+  CHECK(blocks(5) == Blocks{0, 1});
+  CHECK(blocks(6) == Blocks{2, 4});
+  CHECK(blocks(7) == Blocks{3});
 }
 
 TEST_CASE("dispatcher: a block that does not fit an empty SM is rejected with the insufficient resource") {

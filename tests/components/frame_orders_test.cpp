@@ -135,7 +135,10 @@ TEST_CASE("by_partition: each buffer has equal contiguous parts, and the blocks 
   CHECK(frames->allocate(7) == 16);  // in no buffer: the first part
   frames->release(9);
   CHECK(frames->allocate(100) == 9);
-  CHECK(frames->available() == 64 - 14);
+  frames->release(11);
+  CHECK(frames->allocate(100) == 17);
+  CHECK(frames->allocate(104) == 11);  // of its part
+  CHECK(frames->available() == 64 - 15);
 }
 
 TEST_CASE("by_partition: a page of a full part goes to the next one") {

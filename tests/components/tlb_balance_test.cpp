@@ -107,18 +107,25 @@ TEST_CASE("balancer: one wish collects the counts of all banks, and a change is 
                                        {Time{120ns}, report(0, 1)},
                                        {Time{200ns}, wish},
                                        {Time{210ns}, report(0, 1)},
-                                       {Time{211ns}, report(1, 90)}});
+                                       {Time{211ns}, report(1, 90)},
+                                       // Balanced counts, in another kernel.
+                                       {Time{700ns}, wish},
+                                       {Time{710ns}, report(1, 60)},
+                                       {Time{720ns}, report(0, 40)},
+                                       {Time{800ns}, wish},
+                                       {Time{810ns}, report(1, 60)},
+                                       {Time{820ns}, report(0, 40)}});
   b.feed<Tick>(balancer.launched, {{Time{10ns}, {}}, {Time{500ns}, {}}, {Time{600ns}, {}}});
   auto const banks = b.sinks(balancer.collect, 2);
   auto const clients = b.sinks(balancer.distribute, 3);
   b.run();
-  for (auto* bank : banks) CHECK(bank->nanoseconds() == Times{101, 201});
+  for (auto* bank : banks) CHECK(bank->nanoseconds() == Times{101, 201, 701, 801});
   for (auto* client : clients) {
     CHECK(client->nanoseconds() == Times{212, 501});
     CHECK(client->records()[0].message.number == 1);
     CHECK(client->records()[1].message.number == 0);
   }
-  CHECK(balancer.state().collections == 2);
+  CHECK(balancer.state().collections == 4);
   CHECK(balancer.state().switches == 2);
 }
 

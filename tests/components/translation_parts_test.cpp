@@ -213,15 +213,19 @@ TEST_CASE("page table with parts: nodes are in the part of their first frame, or
   for (unsigned const bits : {12U, 16U}) {
     CAPTURE(bits);
     PageTable table(0, bits, 3, places);
-    std::set<PhysAddr> nodes;
+    std::map<PhysAddr, std::pair<std::size_t, std::uint64_t>> nodes;  // level and path, by first address
     for (std::uint64_t n = 0; n < 200; ++n) {
       auto const page = n << table.coalesced_size();
       table.map(page, n * kBlock);
       auto const read = walk(table, page);
       CHECK(part_of(read.back()) == n % 4);
-      CHECK(nodes.insert(read.back()).second);
+      for (unsigned level = 0; level < read.size(); ++level) {
+        auto const first = read[level] - table.levels().index(page, level) * 8;
+        std::pair const node{std::size_t{level}, table.levels().path_to(page, level)};
+        CHECK(nodes.emplace(first, node).first->second == node);
+      }
     }
-    CHECK(nodes.contains(walk(table, 0)[0]) == false);
+    CHECK(nodes.size() == 3 + 200);
   }
   // Large blocks cost no memory of the host, and the roots only their place.
   NodePlaces large{.parts = 4, .block = std::uint64_t{1} << 30};
