@@ -103,6 +103,15 @@ def wrong_grit(page):
     return wrong if len(rows) == len(averages) else [*wrong, f"{len(rows)} rows, not {len(averages)}"]
 
 
+def wrong_mgvm(page):
+    """Rows of the table of MGvm that differ from the study's results."""
+    rows, averages = table(page, "MGvm"), results("mgvm")["averages"]
+    over = [averages["mgvm"], averages["mgvm_over_shared"]]
+    wrong = [f"'{name}': {cells}, results: {of}" for (name, *cells), of in zip(rows, over)
+             if not (shows(cells[0], [of["geometric"]]) and shows(cells[1], [of["same_division"]]) and shows(cells[2], [of["paper"]] if of["paper"] else []))]
+    return wrong if len(rows) == len(over) else [*wrong, f"{len(rows)} rows, not {len(over)}"]
+
+
 def wrong_settings(page, choices):
     """Rows of the table of mechanisms with an unknown setting, a missing preset or a missing study."""
     rows, wrong = table(page, "Five papers' mechanisms, one model"), []
@@ -123,12 +132,14 @@ def main():
     papers = (PAGES / "papers.md").read_text(encoding="utf-8")
     parameters = program.Program(Path(sys.argv[1]).resolve().parent / "farfault").parameters()
     choices = {p.key: [c.name for c in p.choices] for p in parameters}
-    wrong = wrong_gains(papers) + wrong_grit(papers) + wrong_settings(papers, choices)
+    wrong = wrong_gains(papers) + wrong_grit(papers) + wrong_mgvm(papers) + wrong_settings(papers, choices)
     check(not wrong, f"docs/validation/papers.md: {wrong}")
     for text, other in (("+8.4%", "+8.5%"), ("| +6.0%, +106% |", "| +106%, +6.0% |"), ("; +10.1%", ""), ("| MASK |", "| MASKS |")):
         check(text in papers and len(wrong_gains(papers.replace(text, other))) == 1, f"'{other}' in place of '{text}' is not found")
     for text, other in (("| +60% |", "| +61% |"), ("| GRIT vs. duplication |", "\n| GRIT vs. duplication |")):
         check(text in papers and len(wrong_grit(papers.replace(text, other))) == 1, f"'{other}' in place of '{text}' is not found")
+    for text, other in (("| +52% |", "| +53% |"), ("| +185% |", "| +231% |")):
+        check(text in papers and len(wrong_mgvm(papers.replace(text, other))) == 1, f"'{other}' in place of '{text}' is not found")
     for text, other in (("`paper-mask`", "`paper-masks`"), ('"tokens"', '"token"'), ("mosaic/run`", "mosaics/run`")):
         check(text in papers and len(wrong_settings(papers.replace(text, other), choices)) == 1, f"'{other}' in place of '{text}' is not found")
 

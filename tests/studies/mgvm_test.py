@@ -27,7 +27,7 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-PARTS = ["designs", "latency"]
+PARTS = ["designs", "latency", "walkers"]
 SMALL = ["kmeans", "matrixtranspose"]
 MADE = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "quick"}
 
@@ -85,7 +85,8 @@ def check_home_share():
 def check_report(folder, measured):
     report.write(folder, measured, MADE)
     lines = (folder / "results.md").read_text().splitlines()
-    for heading in ("Speedups", "L2 TLB", "Page walks", "Balancing", "Traffic between chiplets", "Latency between chiplets", "Programs", "Constants"):
+    for heading in ("Speedups", "L2 TLB", "Page walks", "Balancing", "Traffic between chiplets", "Latency between chiplets", "Page walkers",
+                    "Programs", "Constants"):
         check(f"## {heading}" in lines, f"results.md has no '{heading}'")
     of = {p: {d: measured["designs"][parts.BASE_LATENCY, p, d]["kernel_us"] for d in study.DESIGNS} for p in SMALL}
     gains = [of[p]["private"] / of[p]["mgvm"] for p in SMALL]

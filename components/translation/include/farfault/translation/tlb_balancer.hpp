@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Balances the banks of a level of TLBs (tlb_balance.hpp): collects the counts of all banks when one asks for
-// it, and tells SMs and read-only caches which distribution of pages over the banks to use.
+// it, and sends SMs and read-only caches the distribution of pages over the banks.
 //
-// - Requests that are under way are served by the bank that they reach: every bank can translate every page.
+// - Requests in flight are served by the bank that they reach: every bank can translate every page.
 //   A page may then be in several banks, so that invalidations reach all of them.
-// - Limits: one level, whose requesters are SMs and read-only caches; no replays of faults, which a bank
-// would
-//   not forward behind the responses of another bank (config_rules.cpp).
+// - Limits: one level, whose requesters are SMs and read-only caches; no replays of faults, because a bank
+//   would not forward them behind the responses of another bank (config_rules.cpp).
 #pragma once
 
 #include <array>
