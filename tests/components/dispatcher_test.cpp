@@ -114,7 +114,7 @@ TEST_CASE("dispatcher: with parts, each part of the SMs runs a contiguous part o
 TEST_CASE("dispatcher: the parts of an application are the partitions in which it has SMs") {
   auto const first = workload_of({shape(4, 64)});
   auto const second = workload_of({shape(5, 64)});
-  // Of four partitions of two SMs, `b` has SMs in the last two.
+  // `b` has SMs in the last two of four partitions.
   Applications const both({{"a", &first, 0, {}, {0, 1}, {}, 1}, {"b", &second, 1, {}, {5, 6, 7}, {}, 1}});
   auto spec = spec_of(first, {}, 8);
   spec.applications = &both;

@@ -344,7 +344,7 @@ CHIPLETS = [
     ("left out: a page of a full partition", BY_PARTITION, "    while (runs_[part].available() == 0) part = part + 1 == runs_.size() ? 0 : part + 1;\n", ""),
     ("wrong partition: a released frame is the first one's", BY_PARTITION, "runs_[parts().part_of(frame)].release", "runs_[0].release"),
     ("twice: nodes of a part have the same place", TABLES, "    next_[part] += kEntries;\n", ""),
-    ("wrong part: nodes follow the roots", TABLES, "roots / round * block + (rest < before ? 0 : std::min(rest - before, block))", "0"),
+    ("wrong part: nodes follow the roots", TABLES, "next_.push_back(parts_of_entries().bytes_of(part, roots));", "next_.push_back(0 * roots);"),
     ("wrong part: of the bank", OF_TABLES, "page / pages % banks * parts / banks", "page / pages % banks % parts"),
     ("wrong part: each SM has another one", OF_DISPATCHER, "parts_[application].of_sm[at];", "at % 2 * application;"),
     ("left out: parts take the blocks of others", OF_DISPATCHER, "first_of_part(part + 1, s.shares[stream].count, application)", "s.shares[stream].count"),

@@ -87,13 +87,13 @@ TEST_CASE(
   CHECK(report.asks == 0);
   CHECK(report.bank == 1);
   CHECK(report.far == 6);
-  CHECK(report.misses == 1);  // those merged with it count neither as hits nor as misses
+  CHECK(report.misses == 1);  // merged ones count neither as hits nor as misses
   CHECK(report.hits == 7);
   CHECK(reports.records()[3].message.far == 0);
   CHECK(answers[0]->count() == 4);
 }
 
-TEST_CASE("balancer: one wish collects the counts of all banks, and a change is told to all clients") {
+TEST_CASE("balancer: one wish collects the counts of all banks, and a change is sent to all clients") {
   Bench b;
   auto& balancer = b.system.add<TlbBalancer>(
       "balancer", {.policy = PolicyChoice<TlbBalance>("mgvm"), .section = "x", .banks = 2, .clients = 3});

@@ -7,10 +7,6 @@
 
 namespace farfault {
 
-namespace {
-constexpr auto kEntries = std::uint64_t{1} << PageLevels::kIndexBits;
-}  // namespace
-
 PageTable::PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces, NodePlaces const& places)
     : base_(base),
       levels_(page_bits),
@@ -21,13 +17,9 @@ PageTable::PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces, No
       entries_(std::uint64_t{spaces} << kIndexBits) {
   if (places.parts == 1) return;
   // The roots are at the start, in order.
-  auto const block = places.block / kEntryBytes;
-  auto const roots = entries_.size(), round = block * places.parts;
-  for (std::uint64_t part = 0; part < places.parts; ++part) {
-    auto const before = part * block;
-    auto const rest = roots % round;
-    next_.push_back(roots / round * block + (rest < before ? 0 : std::min(rest - before, block)));
-  }
+  auto const roots = entries_.size();
+  for (std::uint64_t part = 0; part < places.parts; ++part)
+    next_.push_back(parts_of_entries().bytes_of(part, roots));
   for (std::uint64_t first = 0; first < roots; first += kEntries) blocks_.push_back(first);
 }
 
@@ -50,8 +42,7 @@ std::uint64_t PageTable::new_block(std::uint64_t part) {
   auto const first = entries_.size();
   entries_.resize(first + kEntries);
   if (places_->parts > 1) {
-    MemoryParts const parts{static_cast<std::uint32_t>(places_->parts), places_->block / kEntryBytes};
-    blocks_.push_back(parts.offset(static_cast<std::uint32_t>(part), next_[part]));
+    blocks_.push_back(parts_of_entries().offset(static_cast<std::uint32_t>(part), next_[part]));
     next_[part] += kEntries;
   }
   return first;

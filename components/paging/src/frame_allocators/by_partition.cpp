@@ -17,12 +17,7 @@ class ByPartition final : public FrameAllocator {
 
   explicit ByPartition(Setup const& s) : count_{s.parts.count}, block_{s.parts.block}, buffers_{s.buffers} {
     std::ranges::sort(buffers_.value, {}, &PageRange::first);
-    auto const round = s.parts.count * s.parts.block;
-    for (std::uint64_t p = 0; p < s.parts.count; ++p) {
-      auto const rest = s.frames % round;
-      auto const of_rest = rest < p * s.parts.block ? 0 : std::min(rest - p * s.parts.block, s.parts.block);
-      runs_.emplace_back(s.frames / round * s.parts.block + of_rest);
-    }
+    for (std::uint64_t p = 0; p < s.parts.count; ++p) runs_.emplace_back(s.parts.bytes_of(p, s.frames));
   }
 
   std::uint64_t available() const override {

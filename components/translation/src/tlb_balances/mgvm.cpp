@@ -9,7 +9,7 @@
 // - Each kernel starts with the distribution of the level.
 // - Source: its published code (csl-iisc/MGVM-MICRO2022: commandprocessor.go, remotetranslationunit.go,
 //   tlb_with_latency.go). Differences: there a chiplet asks after 5,000 requests sent and received, here a
-//   bank after as many received; there the counts of far requests are those of the epoch before; at most 10
+//   bank after as many received; there far requests are counted in the epoch before; at most 10
 //   changes are made in a kernel, here any number; the distribution of single pages takes the lowest 8 bits
 //   of the page number, here all.
 #include <algorithm>

@@ -40,7 +40,7 @@ struct DispatcherSpec {
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
-  std::uint32_t partitions = 1;  // of the SMs, each of which executes a part of the blocks; 1: any SM
+  std::uint32_t partitions = 1;  // of the SMs; each executes a part of the blocks. 1: any SM
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
   bool counts_evictions = false;           // the driver reports evictions
@@ -204,8 +204,8 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;
   std::vector<std::uint32_t> number_;
-  // By application, with several partitions: their number, and the one of each SM, among those that have SMs
-  // of the application.
+  // By application: the number of partitions in which it has SMs, and the number of each SM's partition among
+  // them.
   struct Parts {
     std::uint32_t count = 0;
     std::vector<std::uint32_t> of_sm;

@@ -7,6 +7,7 @@
 // over the parts, and the blocks of one part over its slices.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -21,6 +22,11 @@ struct MemoryParts {
 
   std::uint32_t part_of(std::uint64_t offset) const {
     return static_cast<std::uint32_t>(offset / block % count);
+  }
+  // Number of the first `total` bytes that are in a part.
+  std::uint64_t bytes_of(std::uint64_t part, std::uint64_t total) const {
+    auto const before = part * block, rest = total % (block * count);
+    return total / (block * count) * block + (rest < before ? 0 : std::min(rest - before, block));
   }
   // Address within the part.
   std::uint64_t local(std::uint64_t offset) const { return offset / block / count * block + offset % block; }

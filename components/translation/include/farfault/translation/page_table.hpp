@@ -185,6 +185,7 @@ class PageTable {
  private:
   static constexpr unsigned kIndexBits = PageLevels::kIndexBits;
   static constexpr std::uint64_t kEntryBytes = 8;
+  static constexpr std::uint64_t kEntries = std::uint64_t{1} << kIndexBits;  // of a node above the last level
   // Entry above the last level. 0: not present; kLarge and half of the frame: a large page; otherwise the
   // number of a node plus one, with kCoalesced if its pages are coalesced.
   static constexpr std::uint64_t kLarge = std::uint64_t{1} << 63;
@@ -204,9 +205,12 @@ class PageTable {
   // Small nodes are packed, as NVIDIA's driver does; otherwise only 1/16 of the memory would hold entries,
   // and these would map to a few cache slices only.
   std::uint64_t new_node(unsigned level, std::uint64_t part);
+  // Parts of the memory, in entries.
+  MemoryParts parts_of_entries() const {
+    return {static_cast<std::uint32_t>(places_->parts), places_->block / kEntryBytes};
+  }
   std::uint64_t new_block(std::uint64_t part);  // first entry of a node of the levels above the last
   PhysAddr address_of(std::uint64_t entry) const {
-    constexpr auto kEntries = std::uint64_t{1} << kIndexBits;
     auto const at = blocks_.empty() ? entry : blocks_[entry / kEntries] + entry % kEntries;
     return base_ + at * kEntryBytes;
   }
